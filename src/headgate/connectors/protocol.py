@@ -1,0 +1,172 @@
+"""What a connector says of itself, and what it can do.
+
+A connector does the parts its platform has; `Manifest.capabilities` says which, and the conformance
+suite (`headgate.testing.conformance`) holds it to that. Every method may raise anything: `classify` turns
+a library's exception into one of our errors, and is the only place that knows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from headgate.domain.errors import WorkError
+from headgate.domain.messages import Entry, Head, Lens, Listed, LiveEvent, Message, Page, Span
+
+__all__ = ["Entry"]
+
+Capability = Literal["streams", "live", "listings", "download", "send", "forward", "bulk_heads"]
+CallKind = Literal["heads", "read", "list", "download", "send", "upload"]
+
+
+@dataclass(frozen=True)
+class DedupeWindow:
+    """What happens when a send is repeated with the same key.
+
+    `same_message`: the first message comes back, within the window. `error`: the repeat is refused with a
+    duplicate error, which proves that the first happened. `none`: the platform cannot tell.
+    """
+
+    kind: Literal["same_message", "error", "none"]
+    window_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class LaneDefault:
+    """The pace of one kind of call, and the budgets that it shares with other kinds."""
+
+    per_minute: float
+    burst: int = 3
+    daily_cap: int | None = None
+    shared: str = ""
+    """Name of a budget that the platform counts together for several kinds; empty: its own only."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a connector says of itself."""
+
+    platform: str
+    title: str
+    capabilities: frozenset[Capability]
+    licence: str
+    lenses: tuple[Lens, ...] = ("everything",)
+    settle_margin_s: float = 30.0
+    """Messages younger than this may still become visible out of order; no page proves them."""
+    position_scope: Literal["channel", "account"] = "channel"
+    live: Literal["proof", "hint", "none"] = "none"
+    short_page_proves_bound: bool = False
+    """A page with fewer messages than asked for proves everything up to the bound."""
+    heads_per_call: int = 1
+    page_size: int = 100
+    dedupe: DedupeWindow = DedupeWindow("none")
+    lanes: Mapping[CallKind, LaneDefault] = field(default_factory=dict[CallKind, LaneDefault])
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names and descriptions of the account settings that the connector needs."""
+
+
+@dataclass(frozen=True)
+class FoundChannel:
+    """A channel that an account can see."""
+
+    key: str
+    title: str
+    kind: Literal["stream", "listing", "target"]
+    parent: str = ""
+    topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """One message to send: a text, or an uploaded file with an optional text."""
+
+    text: str = ""
+    media: str = ""
+    """Handle from `upload`; empty for a plain text."""
+
+
+@dataclass(frozen=True)
+class MediaHandle:
+    """An upload that can be sent many times until it lapses."""
+
+    handle: str
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Proof that a message was sent."""
+
+    key: str
+    sent_at: datetime
+
+
+class Link(Protocol):
+    """One account's open connection to its platform."""
+
+    async def discover(self) -> Sequence[FoundChannel]:
+        """Return the channels and targets that the account can see."""
+        ...
+
+    async def heads(self, streams: Sequence[str]) -> Mapping[str, Head]:
+        """Return the newest position of each stream, in one call; unknown ones are left out."""
+        ...
+
+    async def read(
+        self, stream: str, *, lens: Lens, hole: Span, bound: int, bookmark: str, limit: int
+    ) -> Page:
+        """Read one page of a hole, newest first; `bound` is the head fetched before, plus one."""
+        ...
+
+    async def message(self, stream: str, key: str) -> Message | None:
+        """Return one message again, or nothing if it was deleted."""
+        ...
+
+    def listen(self) -> AsyncIterator[LiveEvent]:
+        """Yield what happens, until the connection ends (then the iterator ends, or raises)."""
+        ...
+
+    async def list(self, listing: str, cursor: Mapping[str, str]) -> Listed:
+        """Return the newest entries of a listing."""
+        ...
+
+    def download(
+        self, stream: str, *, message_key: str, attachment_key: str, offset: int = 0
+    ) -> AsyncIterator[bytes]:
+        """Yield the bytes of an attachment from an offset on."""
+        ...
+
+    async def prepare(self, target: str) -> None:
+        """Do what the platform needs once before sends to a target."""
+        ...
+
+    async def upload(self, name: str, mime_type: str, content: bytes) -> MediaHandle:
+        """Upload once what will be sent many times."""
+        ...
+
+    async def send(self, target: str, part: Part, *, key: str) -> Sent:
+        """Send one message; the same key again within the dedupe window sends nothing new."""
+        ...
+
+    async def find_sent(self, target: str, *, key: str, since: datetime) -> Sent | None:
+        """Look for a message of ours in the target's history."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Connector(Protocol):
+    """A platform's entry: what it is, and how to open an account on it."""
+
+    @property
+    def manifest(self) -> Manifest: ...
+
+    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+        """Open the connection of one account."""
+        ...
+
+    def classify(self, error: BaseException) -> WorkError:
+        """Turn an exception of the platform's library into one of our errors."""
+        ...

@@ -1,0 +1,1 @@
+"""Frozen values and pure rules. Nothing here waits, reads the clock or touches a disk."""

@@ -1,0 +1,86 @@
+"""The errors that the core acts on, by class alone.
+
+    HeadgateError                 anything we raise on purpose
+    ├── UserError                 a person can mend it: what happened, and what to do
+    └── WorkError                 what a piece of work can end with
+        ├── Transient             may succeed if tried again; unknown errors count as this
+        ├── RateLimited           the platform asks to wait
+        ├── AuthFailed            the account must sign in again
+        ├── Restricted            the platform limits the account
+        ├── Gone                  the thing is not there any more, or not for us
+        ├── Malformed             the answer makes no sense; trying again will not help
+        └── Ambiguous             a send that may have happened
+"""
+
+from __future__ import annotations
+
+
+class HeadgateError(Exception):
+    """Anything that Headgate raises on purpose."""
+
+
+class UserError(HeadgateError):
+    """Something that a person can mend; the remedy says how."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}".strip()
+
+
+class WorkError(HeadgateError):
+    """What a piece of work can end with."""
+
+    retryable = True
+
+
+class Transient(WorkError):
+    """It may succeed if tried again."""
+
+
+class RateLimited(WorkError):
+    """The platform asks to wait before the next call of this kind."""
+
+    def __init__(self, message: str = "", *, retry_after_s: float) -> None:
+        super().__init__(message or f"rate limited for {retry_after_s:g} s")
+        self.retry_after_s = retry_after_s
+
+
+class AuthFailed(WorkError):
+    """The account must sign in again."""
+
+    retryable = False
+
+
+class Restricted(WorkError):
+    """The platform limits or has banned the account."""
+
+    retryable = False
+
+
+class Gone(WorkError):
+    """The thing is not there any more, or not for this account."""
+
+    retryable = False
+
+
+class Malformed(WorkError):
+    """The answer makes no sense; trying again will not help."""
+
+    retryable = False
+
+
+class Ambiguous(WorkError):
+    """A send that may have happened; only its key or a person can tell."""
+
+    retryable = False
+
+
+def error_class(error: BaseException) -> str:
+    """Return the class by which an error is counted and shown."""
+    return type(error).__name__ if isinstance(error, WorkError) else Transient.__name__

@@ -1,0 +1,1 @@
+"""The ground everything stands on: clock, randomness, ids, settings, logs, metrics."""

@@ -1,0 +1,84 @@
+"""Structured logs: JSON in service, readable lines in a terminal, secrets in neither."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Literal
+
+import structlog
+
+LogFormat = Literal["auto", "json", "console"]
+
+MASK = "•••"
+_SECRET_NAME = re.compile(
+    r"(password|passwd|secret|token|api_?key|authorization|cookie|session_?id|private|credential)", re.I
+)
+_URL_PASSWORD = re.compile(r"(\w+://[^:/@\s]+):[^@/\s]+@")
+
+
+def mask_url(text: str) -> str:
+    """Hide the password inside any address in the text."""
+    return _URL_PASSWORD.sub(rf"\1:{MASK}@", text)
+
+
+def _masked(name: str, value: Any) -> Any:
+    if _SECRET_NAME.search(name) and value not in (None, "", False, True):
+        return MASK
+    if isinstance(value, str):
+        return mask_url(value)
+    if isinstance(value, dict):
+        return {key: _masked(str(key), inner) for key, inner in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return value
+
+
+def mask_secrets(
+    _logger: Any, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """Replace whatever carries a secret's name, and passwords inside addresses."""
+    return {name: _masked(name, value) for name, value in event.items()}
+
+
+def configure_logs(*, level: str, log_format: LogFormat) -> None:
+    """Set up logging for the process; everything goes to standard error."""
+    console = log_format == "console" or (log_format == "auto" and sys.stderr.isatty())
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="%H:%M:%S" if console else "iso", utc=not console),
+        structlog.processors.StackInfoRenderer(),
+    ]
+    if not console:
+        shared.append(structlog.processors.format_exc_info)
+    shared.append(mask_secrets)
+    renderer: Any = (
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        if console
+        else structlog.processors.JSONRenderer(ensure_ascii=False)
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for noisy in ("pgqueuer", "uvicorn.access", "psycopg.pool", "asyncio"):
+        logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+
+
+def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+    """Return the logger of a module; name it by its part of the product."""
+    return structlog.stdlib.get_logger(name)

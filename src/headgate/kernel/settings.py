@@ -1,0 +1,306 @@
+"""Settings: one frozen model a section, from the environment, a file, or the default.
+
+The variable of a value is `HEADGATE_<SECTION>_<NAME>`; the same value in `headgate.toml` stands under
+`[section]` as `name`. A wrong value stops the start with a sentence that names the variable.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, Self, cast
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from headgate.kernel.logs import LogFormat, mask_url
+
+CONFIG_FILE = "headgate.toml"
+
+
+class SettingsError(Exception):
+    """One or more settings are wrong; the message has a line for each."""
+
+
+class Section(BaseSettings):
+    """Base of all sections: frozen, no unknown names, read by `load_settings` alone."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+
+def _default_data_dir() -> Path:
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(base).expanduser() / "headgate"
+
+
+class DataSettings(Section):
+    """Where Headgate keeps its files."""
+
+    dir: Path = Field(
+        default_factory=_default_data_dir,
+        description="Folder of the embedded database, the key file, blobs and backups.",
+    )
+
+    @field_validator("dir")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+
+class DatabaseSettings(Section):
+    """The PostgreSQL server."""
+
+    url: SecretStr | None = Field(
+        default=None,
+        description="Address of an external PostgreSQL (15 or newer). Empty: the embedded server.",
+    )
+    pool_size: int = Field(
+        default=8, ge=2, le=64, description="Connections a process may hold at most."
+    )
+    shared_memory_mb: int = Field(
+        default=128, ge=16, le=16384, description="Buffer memory of the embedded server."
+    )
+
+    @field_validator("url", mode="before")
+    @classmethod
+    def _postgres(cls, value: object) -> object:
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        if text in (None, ""):
+            return None
+        if not str(text).startswith(("postgresql://", "postgres://")):
+            raise ValueError("must begin with postgresql://")
+        return value
+
+
+class LogSettings(Section):
+    """What is logged, and how."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least severity that is logged."
+    )
+    format: LogFormat = Field(
+        default="auto", description="`json`, `console`, or `auto`: console in a terminal."
+    )
+
+    @field_validator("level", mode="before")
+    @classmethod
+    def _lower(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
+
+
+class WebSettings(Section):
+    """The web server."""
+
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address to listen on. Others than loopback need a TLS proxy in front.",
+    )
+    port: int = Field(
+        default=8420, ge=1, le=65535, description="Port; the next free one is taken if it is in use."
+    )
+    public_url: str = Field(
+        default="", description="Address that people type, when a proxy stands in front."
+    )
+    session_days: int = Field(default=30, ge=1, le=365, description="How long a sign-in lasts.")
+
+    @field_validator("public_url")
+    @classmethod
+    def _web_address(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return value.rstrip("/")
+
+
+class JobsSettings(Section):
+    """The engine that carries out the work."""
+
+    fast_concurrency: int = Field(
+        default=20, ge=2, le=500, description="Short jobs at once in a worker."
+    )
+    bulk_concurrency: int = Field(
+        default=4, ge=2, le=100, description="Long jobs (downloads, backfill) at once in a worker."
+    )
+    heartbeat_timeout_s: float = Field(
+        default=5.0,
+        ge=1,
+        le=300,
+        description="A worker silent for so long loses its jobs to another one.",
+    )
+    tick_s: float = Field(default=1.0, ge=0.1, le=60, description="How often due work is looked for.")
+    shutdown_s: float = Field(
+        default=8.0, ge=0, le=600, description="How long running jobs may finish when stopping."
+    )
+    max_attempts: int = Field(
+        default=3, ge=1, le=100, description="Attempts before a job becomes a dead letter."
+    )
+    max_crashes: int = Field(
+        default=5, ge=3, le=100, description="Crashed starts before a job becomes a dead letter."
+    )
+    keep_completed: int = Field(default=1000, ge=0, description="Completed jobs kept at most.")
+    keep_completed_s: int = Field(default=3600, ge=0, description="Age of completed jobs at most.")
+    keep_dead: int = Field(default=5000, ge=0, description="Dead letters kept at most.")
+    keep_dead_s: int = Field(default=604800, ge=0, description="Age of dead letters at most.")
+
+
+class DemoSettings(Section):
+    """The simulated world of `headgate demo`."""
+
+    seed: int = Field(default=1, ge=0, description="Seed of the simulated world.")
+    speed: float = Field(
+        default=60.0, gt=0, le=100000, description="Product seconds in a real second."
+    )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All sections, and where each value came from."""
+
+    data: DataSettings
+    database: DatabaseSettings
+    log: LogSettings
+    web: WebSettings
+    jobs: JobsSettings
+    demo: DemoSettings
+    origins: Mapping[str, str]
+
+    def replace_data_dir(self, path: Path) -> Self:
+        """Return the same settings with another data folder (the demo has its own)."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["data"] = DataSettings(dir=path)
+        return type(self)(**values)
+
+
+SECTIONS: dict[str, type[Section]] = {
+    "data": DataSettings,
+    "database": DatabaseSettings,
+    "log": LogSettings,
+    "web": WebSettings,
+    "jobs": JobsSettings,
+    "demo": DemoSettings,
+}
+
+
+def variable_of(section: str, name: str) -> str:
+    """Return the environment variable that sets a value."""
+    return f"HEADGATE_{section}_{name}".upper()
+
+
+@dataclass(frozen=True)
+class SettingValue:
+    """One value as `headgate config show` prints it."""
+
+    variable: str
+    section: str
+    name: str
+    value: str
+    origin: str
+    description: str
+    secret: bool
+
+
+def list_values(settings: Settings) -> Iterator[SettingValue]:
+    """Go through all settings in their order; secrets are masked."""
+    for section, model in SECTIONS.items():
+        for name, field in model.model_fields.items():
+            value = getattr(getattr(settings, section), name)
+            secret = isinstance(value, SecretStr)
+            shown = mask_url(value.get_secret_value()) if secret else str(value)
+            variable = variable_of(section, name)
+            yield SettingValue(
+                variable=variable,
+                section=section,
+                name=name,
+                value="" if value is None else shown,
+                origin=settings.origins.get(variable, "default"),
+                description=field.description or "",
+                secret=secret,
+            )
+
+
+def load_settings(
+    environment: Mapping[str, str] | None = None, *, config_file: Path | None = None
+) -> Settings:
+    """Read all settings; raise `SettingsError` with a line for each wrong one."""
+    environment = os.environ if environment is None else environment
+    problems: list[str] = []
+    origins: dict[str, str] = {}
+    file_path = config_file or _config_path(environment)
+    from_file = _read_file(file_path, problems)
+    sections: dict[str, Section] = {}
+    for section, model in SECTIONS.items():
+        values = dict(from_file.pop(section, {}))
+        origins |= {variable_of(section, name): f"file {file_path}" for name in values}
+        for name in model.model_fields:
+            variable = variable_of(section, name)
+            if variable in environment:
+                values[name] = environment[variable]
+                origins[variable] = "environment"
+        try:
+            sections[section] = model(**values)
+        except ValidationError as error:
+            problems.extend(_describe(section, error, origins))
+    problems.extend(f"{file_path}: there is no section [{section}]." for section in from_file)
+    problems.extend(_unknown_variables(environment))
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return Settings(**cast("dict[str, Any]", sections), origins=origins)
+
+
+def _config_path(environment: Mapping[str, str]) -> Path:
+    if named := environment.get("HEADGATE_CONFIG"):
+        return Path(named).expanduser()
+    data_dir = environment.get("HEADGATE_DATA_DIR")
+    return (Path(data_dir).expanduser() if data_dir else _default_data_dir()) / CONFIG_FILE
+
+
+def _read_file(path: Path, problems: list[str]) -> dict[str, dict[str, Any]]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        problems.append(f"{path} cannot be read: {error}.")
+        return {}
+    sections = {name: value for name, value in content.items() if isinstance(value, dict)}
+    problems.extend(
+        f"{path}: `{name}` stands outside of any [section]." for name in content.keys() - sections
+    )
+    return sections
+
+
+def _describe(section: str, error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
+    for fault in error.errors():
+        name = str(fault["loc"][0]) if fault["loc"] else ""
+        variable = variable_of(section, name)
+        if fault["type"] == "extra_forbidden":
+            yield f"There is no setting `{name}` in section [{section}]."
+            continue
+        reason = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        given = "" if name == "url" else f" (it is {fault['input']!r})"
+        origin = origins.get(variable, "default")
+        yield f"{variable} {reason[0].lower()}{reason[1:]}{given}; set in: {origin}."
+
+
+def _unknown_variables(environment: Mapping[str, str]) -> Iterator[str]:
+    known = {variable_of(s, name) for s, model in SECTIONS.items() for name in model.model_fields}
+    known.add("HEADGATE_CONFIG")
+    for variable in sorted(environment):
+        if not variable.startswith("HEADGATE_") or variable in known:
+            continue
+        if variable.startswith("HEADGATE_TEST_"):
+            continue
+        yield f"There is no setting {variable}; `headgate config show` lists all of them."

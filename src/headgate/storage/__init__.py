@@ -1,0 +1,1 @@
+"""PostgreSQL: connections, migrations, and pairs of `.sql` and typed Python modules."""

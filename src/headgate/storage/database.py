@@ -1,0 +1,207 @@
+"""One process's way to PostgreSQL: a small pool, transactions, and one shared LISTEN.
+
+A server that goes away is waited for: work that has not begun waits here with growing pauses and one
+log line; work that was under way fails with `DatabaseAway` and is done again by whoever owns it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.rows import class_row, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from headgate.domain.errors import Transient
+from headgate.kernel.clock import Clock
+from headgate.kernel.logs import get_logger
+from headgate.storage.queries import Query
+
+Row = TypeVar("Row")
+Parameters = Mapping[str, Any]
+Connection = psycopg.AsyncConnection[Any]
+
+log = get_logger("storage")
+
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 5.0
+_SESSION = "-c jit=off -c timezone=UTC -c statement_timeout=60000 -c idle_in_transaction_session_timeout=60000"
+
+
+class DatabaseAway(Transient):
+    """The connection to the database was lost in the middle of the work."""
+
+
+class Tx:
+    """An open transaction; everything in it happens, or nothing does."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    async def execute(self, query: Query, /, **parameters: Any) -> int:
+        """Run a statement and return how many rows it touched."""
+        cursor = await self.connection.execute(query.sql, parameters)
+        return cursor.rowcount
+
+    async def all(self, row: type[Row], query: Query, /, **parameters: Any) -> list[Row]:
+        """Return all rows as the given dataclass."""
+        async with self.connection.cursor(row_factory=class_row(row)) as cursor:
+            await cursor.execute(query.sql, parameters)
+            return await cursor.fetchall()
+
+    async def one(self, row: type[Row], query: Query, /, **parameters: Any) -> Row | None:
+        """Return the only row as the given dataclass, or nothing."""
+        async with self.connection.cursor(row_factory=class_row(row)) as cursor:
+            await cursor.execute(query.sql, parameters)
+            return await cursor.fetchone()
+
+    async def value(self, query: Query, /, **parameters: Any) -> Any:
+        """Return the first column of the first row, or None."""
+        cursor = await self.connection.execute(query.sql, parameters)
+        row = await cursor.fetchone()
+        return None if row is None else row[0]
+
+    async def column(self, query: Query, /, **parameters: Any) -> list[Any]:
+        """Return the first column of every row."""
+        cursor = await self.connection.execute(query.sql, parameters)
+        return [row[0] for row in await cursor.fetchall()]
+
+    async def raw(self, sql: str, arguments: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """Run a foreign statement with `$1` placeholders (the engine's own SQL)."""
+        cursor = psycopg.AsyncRawCursor(self.connection, row_factory=dict_row)
+        await cursor.execute(sql.encode(), arguments or None)
+        return await cursor.fetchall() if cursor.description else []
+
+
+class Database:
+    """The pool of one process."""
+
+    def __init__(self, url: str, clock: Clock, *, size: int = 8, name: str = "headgate") -> None:
+        self.url = url
+        self._clock = clock
+        self._name = name
+        self._away = False
+        self._pool = self._make_pool(size)
+
+    def _make_pool(self, size: int) -> AsyncConnectionPool[Connection]:
+        return AsyncConnectionPool(
+            self.url,
+            kwargs={"options": _SESSION, "application_name": self._name, "autocommit": True},
+            min_size=1,
+            max_size=size,
+            open=False,
+            timeout=5.0,
+            max_idle=300.0,
+            name=self._name,
+        )
+
+    async def open(self) -> None:
+        """Begin to connect; the first transaction waits for the server if it must."""
+        await self._pool.open(wait=False)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    @property
+    def away(self) -> bool:
+        """Whether the server was not to be had at the last try."""
+        return self._away
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Tx]:
+        """Open a transaction; wait for the server before, fail with `DatabaseAway` within."""
+        connection = await self._begin()
+        try:
+            yield Tx(connection)
+        except BaseException as error:
+            await self._finish(connection, "rollback")
+            if isinstance(error, psycopg.OperationalError) and connection.closed:
+                raise DatabaseAway(str(error)) from error
+            raise
+        else:
+            await self._finish(connection, "commit")
+
+    async def ping(self) -> None:
+        """Raise `DatabaseAway` unless the server answers right now."""
+        try:
+            async with self._pool.connection(timeout=2.0) as connection:
+                await connection.execute("select 1")
+        except (psycopg.OperationalError, PoolTimeout) as error:
+            raise DatabaseAway(str(error)) from error
+
+    async def _begin(self) -> Connection:
+        pause_s = FIRST_PAUSE_S
+        while True:
+            connection: Connection | None = None
+            try:
+                connection = await self._pool.getconn()
+                await connection.execute("begin")
+            except (psycopg.OperationalError, PoolTimeout) as error:
+                if connection is not None:
+                    await self._pool.putconn(connection)
+                if isinstance(error, PoolTimeout) and not await self._is_unreachable():
+                    continue
+                self._note_away(error)
+                await self._clock.sleep(pause_s)
+                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+            except BaseException:
+                if connection is not None:
+                    await self._pool.putconn(connection)
+                raise
+            else:
+                self._note_back()
+                return connection
+
+    async def _is_unreachable(self) -> bool:
+        """Tell an exhausted pool from a server that is away."""
+        try:
+            connection = await psycopg.AsyncConnection.connect(self.url, connect_timeout=5)
+        except psycopg.OperationalError:
+            return True
+        await connection.close()
+        return False
+
+    async def _finish(self, connection: Connection, word: str) -> None:
+        try:
+            if not connection.closed:
+                await connection.execute(word.encode())
+        except psycopg.OperationalError as error:
+            if word == "commit":
+                raise DatabaseAway(f"the answer to a commit was lost: {error}") from error
+        finally:
+            await self._pool.putconn(connection)
+
+    def _note_away(self, error: Exception) -> None:
+        if not self._away:
+            self._away = True
+            log.warning("the database is away; waiting for it", reason=str(error).strip())
+
+    def _note_back(self) -> None:
+        if self._away:
+            self._away = False
+            log.info("the database is back")
+
+
+async def connect(url: str, *, name: str = "headgate") -> Connection:
+    """Open one connection of its own, in autocommit mode (migrations, LISTEN, locks)."""
+    return await psycopg.AsyncConnection.connect(
+        url, autocommit=True, application_name=name, connect_timeout=10, options="-c timezone=UTC -c jit=off"
+    )
+
+
+async def wait_for_server(url: str, clock: Clock, *, patience_s: float) -> None:
+    """Wait until the server answers, or raise the last `DatabaseAway` when patience ends."""
+    deadline = clock.monotonic() + patience_s
+    while True:
+        try:
+            connection = await connect(url)
+        except psycopg.OperationalError as error:
+            if clock.monotonic() >= deadline:
+                raise DatabaseAway(str(error).strip()) from error
+            await asyncio.sleep(0.1)
+        else:
+            await connection.close()
+            return
