@@ -1,15 +1,15 @@
 """The errors that the core acts on, by class alone.
 
-    HeadgateError                 anything we raise on purpose
-    ├── UserError                 a person can mend it: what happened, and what to do
-    └── WorkError                 what a piece of work can end with
-        ├── Transient             may succeed if tried again; unknown errors count as this
-        ├── RateLimited           the platform asks to wait
-        ├── AuthFailed            the account must sign in again
-        ├── Restricted            the platform limits the account
-        ├── Gone                  the thing is not there any more, or not for us
-        ├── Malformed             the answer makes no sense; trying again will not help
-        └── Ambiguous             a send that may have happened
+HeadgateError                 anything we raise on purpose
+├── UserError                 a person can mend it: what happened, and what to do
+└── WorkError                 what a piece of work can end with
+    ├── Transient             may succeed if tried again; unknown errors count as this
+    ├── RateLimited           the platform asks to wait
+    ├── AuthFailed            the account must sign in again
+    ├── Restricted            the platform limits the account
+    ├── Gone                  the thing is not there any more, or not for us
+    ├── Malformed             the answer makes no sense; trying again will not help
+    └── Ambiguous             a send that may have happened
 """
 
 from __future__ import annotations

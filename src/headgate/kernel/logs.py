@@ -14,7 +14,8 @@ LogFormat = Literal["auto", "json", "console"]
 
 MASK = "•••"
 _SECRET_NAME = re.compile(
-    r"(password|passwd|secret|token|api_?key|authorization|cookie|session_?id|private|credential)", re.I
+    r"(password|passwd|secret|token|api_?key|authorization|cookie|session_?id|private|credential)",
+    re.IGNORECASE,
 )
 _URL_PASSWORD = re.compile(r"(\w+://[^:/@\s]+):[^@/\s]+@")
 
@@ -34,9 +35,7 @@ def _masked(name: str, value: Any) -> Any:
     return value
 
 
-def mask_secrets(
-    _logger: Any, _method: str, event: MutableMapping[str, Any]
-) -> MutableMapping[str, Any]:
+def mask_secrets(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Replace whatever carries a secret's name, and passwords inside addresses."""
     return {name: _masked(name, value) for name, value in event.items()}
 

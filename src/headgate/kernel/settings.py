@@ -68,9 +68,7 @@ class DatabaseSettings(Section):
         default=None,
         description="Address of an external PostgreSQL (15 or newer). Empty: the embedded server.",
     )
-    pool_size: int = Field(
-        default=8, ge=2, le=64, description="Connections a process may hold at most."
-    )
+    pool_size: int = Field(default=8, ge=2, le=64, description="Connections a process may hold at most.")
     shared_memory_mb: int = Field(
         default=128, ge=16, le=16384, description="Buffer memory of the embedded server."
     )
@@ -112,9 +110,7 @@ class WebSettings(Section):
     port: int = Field(
         default=8420, ge=1, le=65535, description="Port; the next free one is taken if it is in use."
     )
-    public_url: str = Field(
-        default="", description="Address that people type, when a proxy stands in front."
-    )
+    public_url: str = Field(default="", description="Address that people type, when a proxy stands in front.")
     session_days: int = Field(default=30, ge=1, le=365, description="How long a sign-in lasts.")
 
     @field_validator("public_url")
@@ -128,9 +124,7 @@ class WebSettings(Section):
 class JobsSettings(Section):
     """The engine that carries out the work."""
 
-    fast_concurrency: int = Field(
-        default=20, ge=2, le=500, description="Short jobs at once in a worker."
-    )
+    fast_concurrency: int = Field(default=20, ge=2, le=500, description="Short jobs at once in a worker.")
     bulk_concurrency: int = Field(
         default=4, ge=2, le=100, description="Long jobs (downloads, backfill) at once in a worker."
     )
@@ -160,9 +154,7 @@ class DemoSettings(Section):
     """The simulated world of `headgate demo`."""
 
     seed: int = Field(default=1, ge=0, description="Seed of the simulated world.")
-    speed: float = Field(
-        default=60.0, gt=0, le=100000, description="Product seconds in a real second."
-    )
+    speed: float = Field(default=60.0, gt=0, le=100000, description="Product seconds in a real second.")
 
 
 @dataclass(frozen=True)
@@ -275,7 +267,9 @@ def _read_file(path: Path, problems: list[str]) -> dict[str, dict[str, Any]]:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         problems.append(f"{path} cannot be read: {error}.")
         return {}
-    sections = {name: value for name, value in content.items() if isinstance(value, dict)}
+    sections = {
+        name: cast("dict[str, Any]", value) for name, value in content.items() if isinstance(value, dict)
+    }
     problems.extend(
         f"{path}: `{name}` stands outside of any [section]." for name in content.keys() - sections
     )

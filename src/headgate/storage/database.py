@@ -7,7 +7,7 @@ log line; work that was under way fails with `DatabaseAway` and is done again by
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -28,7 +28,9 @@ log = get_logger("storage")
 
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
-_SESSION = "-c jit=off -c timezone=UTC -c statement_timeout=60000 -c idle_in_transaction_session_timeout=60000"
+_SESSION = (
+    "-c jit=off -c timezone=UTC -c statement_timeout=60000 -c idle_in_transaction_session_timeout=60000"
+)
 
 
 class DatabaseAway(Transient):
@@ -111,7 +113,7 @@ class Database:
         return self._away
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Tx]:
+    async def transaction(self) -> AsyncGenerator[Tx, None]:
         """Open a transaction; wait for the server before, fail with `DatabaseAway` within."""
         connection = await self._begin()
         try:

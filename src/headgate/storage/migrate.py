@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -119,7 +119,7 @@ async def check_server(connection: Connection) -> None:
 
 
 @asynccontextmanager
-async def _locked(url: str) -> AsyncIterator[Connection]:
+async def _locked(url: str) -> AsyncGenerator[Connection, None]:
     connection = await connect(url, name="headgate migrate")
     async with connection:
         await connection.execute("select pg_advisory_lock(%s)", (_LOCK,))
@@ -132,9 +132,7 @@ async def _status(connection: Connection) -> SchemaStatus:
     _check_ledger(applied, {migration.number: migration for migration in known})
     done = {row.number for row in applied}
     engine = Queries(PsycopgDriver(connection))
-    engine_steps = (
-        len((await engine.plan_upgrade()).statements) if await engine.schema_is_installed() else 1
-    )
+    engine_steps = len((await engine.plan_upgrade()).statements) if await engine.schema_is_installed() else 1
     return SchemaStatus(applied, [m for m in known if m.number not in done], engine_steps)
 
 

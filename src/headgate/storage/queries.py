@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import LiteralString, cast
 
-_NAME = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*)\s*$", re.M)
+_NAME = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*)\s*$", re.MULTILINE)
 _PARAMETER = re.compile(r"%\((?P<name>\w+)\)s")
 
 

@@ -1,0 +1,45 @@
+-- What the engine needs beside its own tables: leases, dead letters, recurring work, the product clock.
+
+create table lease (
+    name text primary key,
+    token uuid not null,
+    holder text not null,
+    expires_at timestamptz not null
+);
+
+create table dead_letter (
+    id uuid primary key,
+    kind text not null,
+    key text not null,
+    error_class text not null,
+    message text not null,
+    stack text not null,
+    attempts int not null,
+    crashes int not null,
+    first_tried_at timestamptz not null,
+    died_at timestamptz not null,
+    state text not null default 'open' check (state in ('open', 'replayed', 'discarded')),
+    closed_at timestamptz,
+    kept boolean not null default false
+);
+
+create index dead_letter_newest on dead_letter (died_at desc, id desc);
+create unique index dead_letter_open on dead_letter (kind, key) where state = 'open';
+
+create table cron (
+    kind text not null,
+    key text not null,
+    schedule text not null,
+    due_at timestamptz,
+    wake_seq bigint not null default 0,
+    primary key (kind, key)
+);
+
+create index cron_due on cron (due_at);
+
+create table product_clock (
+    single boolean primary key default true check (single),
+    real_anchor timestamptz not null,
+    product_anchor timestamptz not null,
+    scale double precision not null check (scale > 0)
+);

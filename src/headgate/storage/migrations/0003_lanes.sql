@@ -1,0 +1,1 @@
+-- Filled in before the first release.

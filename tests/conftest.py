@@ -1,0 +1,85 @@
+"""Fixtures of all suites: a real PostgreSQL, and a database of its own for each test.
+
+The server is the embedded one, or the one that HEADGATE_TEST_DATABASE_URL names (a superuser's address).
+A migrated template is made once; each test gets a clone of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import uuid
+from collections.abc import AsyncIterator, Iterator
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from headgate.kernel.clock import RealClock
+from headgate.storage.database import Database
+from headgate.storage.migrate import list_migrations, migrate
+
+TEMPLATE_LOCK = 7_420_001
+
+
+def at_database(url: str, name: str) -> str:
+    """Return the address of another database on the same server."""
+    head, _, query = url.partition("?")
+    scheme, _, rest = head.partition("://")
+    authority = rest.partition("/")[0]
+    return f"{scheme}://{authority}/{name}" + (f"?{query}" if query else "")
+
+
+@pytest.fixture(scope="session")
+def server_url() -> Iterator[str]:
+    """The address of the test server's maintenance database."""
+    if url := os.environ.get("HEADGATE_TEST_DATABASE_URL"):
+        yield url
+        return
+    pytest.exit("set HEADGATE_TEST_DATABASE_URL (the embedded fixture comes with storage/embedded)")
+
+
+@pytest.fixture(scope="session")
+def template(server_url: str) -> str:
+    """The name of a migrated database that tests clone."""
+    digest = hashlib.sha256("".join(m.checksum for m in list_migrations()).encode()).hexdigest()[:12]
+    name = f"headgate_template_{digest}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute("select pg_advisory_lock(%s)", (TEMPLATE_LOCK,))
+        known = connection.execute(
+            "select datistemplate from pg_database where datname = %s", (name,)
+        ).fetchone()
+        if known is None or not known[0]:
+            connection.execute(
+                sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name))
+            )
+            connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+            asyncio.run(_migrate(at_database(server_url, name)))
+            connection.execute(sql.SQL("alter database {} is_template true").format(sql.Identifier(name)))
+    return name
+
+
+async def _migrate(url: str) -> None:
+    await migrate(url)
+
+
+@pytest.fixture
+def database_url(server_url: str, template: str) -> Iterator[str]:
+    """The address of a fresh, migrated database."""
+    name = f"test_{uuid.uuid4().hex[:16]}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template))
+        )
+        yield at_database(server_url, name)
+        connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """An open pool on a fresh, migrated database."""
+    pool = Database(database_url, RealClock())
+    await pool.open()
+    yield pool
+    await pool.close()
