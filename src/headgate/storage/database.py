@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import psycopg
@@ -37,6 +38,21 @@ class DatabaseAway(Transient):
     """The connection to the database was lost in the middle of the work."""
 
 
+def is_away(error: BaseException) -> bool:
+    """Tell whether an error says that the server was not to be had or went away."""
+    if not isinstance(error, psycopg.OperationalError):
+        return isinstance(error, DatabaseAway)
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A query with its parameters, to be sent together with others."""
+
+    query: Query
+    parameters: Parameters
+
+
 class Tx:
     """An open transaction; everything in it happens, or nothing does."""
 
@@ -47,6 +63,10 @@ class Tx:
         """Run a statement and return how many rows it touched."""
         cursor = await self.connection.execute(query.sql, parameters)
         return cursor.rowcount
+
+    async def run(self, statement: Statement) -> int:
+        """Run a prepared pair of query and parameters."""
+        return await self.execute(statement.query, **statement.parameters)
 
     async def all(self, row: type[Row], query: Query, /, **parameters: Any) -> list[Row]:
         """Return all rows as the given dataclass."""
@@ -126,6 +146,33 @@ class Database:
         else:
             await self._finish(connection, "commit")
 
+    @asynccontextmanager
+    async def autocommit(self) -> AsyncGenerator[Tx, None]:
+        """Lend a connection on which each statement is a transaction of its own, in one round trip."""
+        connection = await self._acquire()
+        try:
+            yield Tx(connection)
+        except psycopg.OperationalError as error:
+            if connection.closed:
+                raise DatabaseAway(str(error)) from error
+            raise
+        finally:
+            await self._pool.putconn(connection)
+
+    async def run_together(self, statements: Sequence[Statement]) -> None:
+        """Run statements whose answers nobody needs as one transaction in one round trip."""
+        connection = await self._acquire()
+        try:
+            cursor = psycopg.AsyncClientCursor(connection)
+            parts = [cursor.mogrify(item.query.sql, item.parameters) for item in statements]
+            await connection.execute(";\n".join(parts).encode())
+        except psycopg.OperationalError as error:
+            if connection.closed:
+                raise DatabaseAway(str(error)) from error
+            raise
+        finally:
+            await self._pool.putconn(connection)
+
     async def ping(self) -> None:
         """Raise `DatabaseAway` unless the server answers right now."""
         try:
@@ -135,24 +182,29 @@ class Database:
             raise DatabaseAway(str(error)) from error
 
     async def _begin(self) -> Connection:
+        while True:
+            connection = await self._acquire()
+            try:
+                await connection.execute("begin")
+            except BaseException as error:
+                await self._pool.putconn(connection)
+                if not isinstance(error, psycopg.OperationalError):
+                    raise
+                # The pool had kept it from before the server went; nothing was begun on it.
+                continue
+            return connection
+
+    async def _acquire(self) -> Connection:
         pause_s = FIRST_PAUSE_S
         while True:
-            connection: Connection | None = None
             try:
                 connection = await self._pool.getconn()
-                await connection.execute("begin")
             except (psycopg.OperationalError, PoolTimeout) as error:
-                if connection is not None:
-                    await self._pool.putconn(connection)
-                if isinstance(error, PoolTimeout) and not await self._is_unreachable():
+                if not await self._is_unreachable():
                     continue
                 self._note_away(error)
                 await self._clock.sleep(pause_s)
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
-            except BaseException:
-                if connection is not None:
-                    await self._pool.putconn(connection)
-                raise
             else:
                 self._note_back()
                 return connection

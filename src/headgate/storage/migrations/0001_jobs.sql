@@ -1,5 +1,26 @@
 -- What the engine needs beside its own tables: leases, dead letters, recurring work, the product clock.
 
+-- Real time, for leases and lanes alone: the moment at which it is asked, also after a wait for a lock.
+-- One function, so that a simulator can put its own in its place.
+create function headgate_real_now() returns timestamptz
+language sql volatile parallel safe
+return clock_timestamp();
+
+-- The fence of a job that ends with its effects: completes it, or fails the whole statement if another
+-- worker owns it now. An update, not a delete: a delete makes the engine notify, and notifying commits one
+-- after the other. The row goes with the next flush or sweep.
+create function headgate_complete_job(job_id bigint, owner uuid) returns void
+language plpgsql volatile as $$
+begin
+    update pgqueuer
+    set status = 'successful', queue_manager_id = null, slot = null, updated = headgate_real_now()
+    where id = job_id and queue_manager_id = owner and status = 'picked';
+    if not found then
+        raise exception 'job % has another owner now', job_id using errcode = 'HG001';
+    end if;
+end
+$$;
+
 create table lease (
     name text primary key,
     token uuid not null,

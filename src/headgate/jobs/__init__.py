@@ -1,0 +1,1 @@
+"""Durable jobs: wake-ups with a kind and a key, carried out once, whoever dies on the way."""

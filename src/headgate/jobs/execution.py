@@ -1,0 +1,215 @@
+"""Carries out one job: hand it to its handler, then settle it by what came of it.
+
+Every way out ends in one fenced transaction, or leaves the row to be picked again: done with its effects,
+done without any, to be tried again, to wait, or dead. Nothing here belongs to the engine's library, so that
+the simulator steps the same code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from headgate.domain.errors import HeadgateError, Malformed, WorkError, error_class
+from headgate.domain.retry import JITTER, judge_failure
+from headgate.jobs import measures
+from headgate.jobs.job import Claim, Job, Settlement
+from headgate.jobs.kinds import Kind, Kinds
+from headgate.kernel.clock import Clock
+from headgate.kernel.ids import Ids
+from headgate.kernel.logs import get_logger
+from headgate.kernel.randomness import Randomness
+from headgate.storage import engine
+from headgate.storage.database import Database, DatabaseAway, Tx
+from headgate.storage.dead_letters import DeadLetter, bury
+from headgate.storage.engine import LostJob
+from headgate.storage.group_commit import GroupCommit
+
+log = get_logger("jobs")
+
+SUSPECT = "suspect"
+SUSPECT_AFTER_CRASHES = 2
+
+
+class Crashed(WorkError):
+    """The job was under way each time that its worker died."""
+
+    retryable = False
+
+
+@dataclass(frozen=True)
+class Picked:
+    """A job row that a runner has claimed."""
+
+    claim: Claim
+    kind: str
+    key: str
+    attempts: int
+    crashes: int
+    created_at: datetime
+    isolated: bool
+
+
+@dataclass
+class Execution:
+    """What carrying out jobs needs."""
+
+    kinds: Kinds
+    database: Database
+    clock: Clock
+    randomness: Randomness
+    ids: Ids
+    max_crashes: int = 5
+    stopping: bool = False
+
+    def __post_init__(self) -> None:
+        self._writer = GroupCommit(self.database)
+
+    async def run(self, picked: Picked) -> Settlement:
+        """Carry out a claimed job and say what is left to do with its row."""
+        kind = self.kinds.get(picked.kind)
+        if picked.crashes >= self.max_crashes:
+            error = Crashed(f"its worker died {picked.crashes} times while it was under way")
+            return await self._bury(picked, kind, error)
+        if picked.crashes >= SUSPECT_AFTER_CRASHES and not picked.isolated:
+            log.warning("a job was there at several crashes; it will run alone", **_names(picked))
+            async with self.database.transaction() as tx:
+                await engine.isolate_job(tx, job_id=picked.claim.job_id, owner=picked.claim.owner)
+            return Settlement.LEAVE
+        if kind is None:
+            return await self._bury(picked, None, Malformed(f"no worker knows the kind {picked.kind!r}"))
+        return await self._handle(picked, kind)
+
+    async def _handle(self, picked: Picked, kind: Kind[Any]) -> Settlement:
+        job: Job[Any] | None = None
+        started = self.clock.monotonic()
+        try:
+            job = self._job(picked, kind)
+            await kind.handle(job)
+        except asyncio.CancelledError:
+            await self._release_when_stopping(picked)
+            raise
+        except LostJob:
+            outcome, settlement = "lost", Settlement.LEAVE
+            log.info("a job was taken over by another worker", **_names(picked))
+        except DatabaseAway:
+            outcome, settlement = "away", await self._release(picked)
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is judged, counted and kept
+            outcome, settlement = await self._fail(picked, kind, error)
+        else:
+            outcome, settlement = "done", job.settlement
+        measures.JOB_SECONDS.labels(kind.name).observe(self.clock.monotonic() - started)
+        measures.JOBS_ENDED.labels(kind.name, outcome).inc()
+        return settlement
+
+    def _job(self, picked: Picked, kind: Kind[Any]) -> Job[Any]:
+        try:
+            key = kind.parse_key(picked.key)
+        except ValueError as error:
+            raise Malformed(f"{picked.key!r} is no key of the kind {picked.kind!r}: {error}") from error
+        return Job(
+            claim=picked.claim,
+            kind=picked.kind,
+            key=key,
+            raw_key=picked.key,
+            attempt=picked.attempts + 1,
+            crashes=picked.crashes,
+            created_at=picked.created_at,
+            database=self.database,
+            writer=self._writer,
+        )
+
+    async def _fail(self, picked: Picked, kind: Kind[Any], error: Exception) -> tuple[str, Settlement]:
+        attempt = picked.attempts + 1
+        verdict = judge_failure(error, attempt=attempt, policy=kind.retry)
+        if verdict.action == "wait":
+            return "waiting", await self._release(picked, delay_s=verdict.delay_s)
+        measures.JOB_ERRORS.labels(kind.name, error_class(error)).inc()
+        if verdict.action == "die":
+            return "dead", await self._bury(picked, kind, error)
+        delay_s = self.randomness.jittered(verdict.delay_s, part=JITTER)
+        log.warning(
+            "a job failed; it will be tried again",
+            **_names(picked),
+            attempt=attempt,
+            delay_s=round(delay_s, 1),
+            error=_sentence(error),
+        )
+        failure = {"error_class": error_class(error), "message": _sentence(error), "stack": _stack(error)}
+        async with self.database.transaction() as tx:
+            await engine.retry_job(
+                tx,
+                job_id=picked.claim.job_id,
+                owner=picked.claim.owner,
+                delay_s=delay_s,
+                failure=failure,
+            )
+        return "retried", Settlement.LEAVE
+
+    async def _bury(self, picked: Picked, kind: Kind[Any] | None, error: Exception) -> Settlement:
+        log.error("a job gave up", **_names(picked), error=_sentence(error))
+        try:
+            async with self.database.transaction() as tx:
+                with engine.fenced():
+                    await tx.run(picked.claim.completion())
+                await bury_job(tx, picked, kind, error, now=self.clock.now(), letter_id=self.ids.new())
+        except LostJob:
+            return Settlement.LEAVE
+        return Settlement.SWEEP
+
+    async def _release(self, picked: Picked, *, delay_s: float = 0.0) -> Settlement:
+        async with self.database.transaction() as tx:
+            await engine.release_job(
+                tx, job_id=picked.claim.job_id, owner=picked.claim.owner, delay_s=delay_s
+            )
+        return Settlement.LEAVE
+
+    async def _release_when_stopping(self, picked: Picked) -> None:
+        """Give the job back at once when the worker stops; a job cancelled by a person has no row."""
+        if self.stopping:
+            await asyncio.shield(self._release(picked))
+
+
+async def bury_job(
+    tx: Tx, picked: Picked, kind: Kind[Any] | None, error: Exception, *, now: datetime, letter_id: UUID
+) -> None:
+    """Write the dead letter and take its work out of the schedule."""
+    await bury(
+        tx,
+        DeadLetter(
+            id=letter_id,
+            kind=picked.kind,
+            key=picked.key,
+            error_class=error_class(error),
+            message=_sentence(error),
+            stack=_stack(error),
+            attempts=picked.attempts + 1,
+            crashes=picked.crashes,
+            first_tried_at=picked.created_at,
+            died_at=now,
+        ),
+    )
+    if kind is None or kind.rows is None:
+        return
+    try:
+        key = kind.parse_key(picked.key)
+    except ValueError:
+        return
+    await kind.rows.park(tx, key, now=now)
+
+
+def _names(picked: Picked) -> dict[str, Any]:
+    return {"kind": picked.kind, "key": picked.key}
+
+
+def _sentence(error: BaseException) -> str:
+    text = str(error) or type(error).__name__
+    return text if isinstance(error, HeadgateError) else f"{type(error).__name__}: {text}"
+
+
+def _stack(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))[-20_000:]

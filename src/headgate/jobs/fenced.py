@@ -1,0 +1,135 @@
+"""The engine's queries, with the owner checked wherever a job is ended or kept alive.
+
+PgQueuer ends jobs by id alone: without this, a worker that was thought dead would complete or retry a
+job that another worker has taken over since.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from pgqueuer.adapters.persistence.composer import ComposedQuery
+from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
+from pgqueuer.adapters.persistence.queries import Queries
+from pgqueuer.domain import models, types
+from pgqueuer.ports.repository import EntrypointExecutionParameter
+
+from headgate.jobs.gate import Gate
+from headgate.jobs.job import Settlement
+
+ROOM_S = 0.01
+
+_BEAT = """
+update pgqueuer set heartbeat = now()
+where id = any($1::bigint[]) and queue_manager_id = $2 and status = 'picked'
+"""
+
+_FLUSH = """
+with ended as (
+    delete from pgqueuer
+    where (id = any($1::bigint[]) and queue_manager_id = $3 and status = 'picked')
+       or (id = any($2::bigint[]) and status = 'successful')
+    returning id, entrypoint, priority
+)
+insert into pgqueuer_log (job_id, status, entrypoint, priority)
+select id, 'successful', entrypoint, priority from ended
+"""
+
+_CLAIM = "SET status = 'picked',"
+_CLAIM_COUNTING_CRASHES = """SET status = 'picked',
+                    headers = CASE WHEN status = 'picked' THEN coalesce(headers, '{}'::jsonb)
+                        || jsonb_build_object('crashes', coalesce((headers ->> 'crashes')::int, 0) + 1)
+                        ELSE headers END,"""
+
+
+@dataclass
+class CountingBuilder(QueryQueueBuilder):
+    """Makes the engine's claim count: who claims a job that is picked already follows a crash."""
+
+    counting_sql: dict[str, str] = field(default_factory=dict[str, str])
+
+    def build_dequeue_query(self, **options: Any) -> ComposedQuery:
+        query = super().build_dequeue_query(**options)
+        if query.sql not in self.counting_sql:
+            self.counting_sql[query.sql] = counting_crashes(query.sql)
+        return ComposedQuery(sql=self.counting_sql[query.sql], args=query.args)
+
+
+def counting_crashes(sql: str) -> str:
+    """Return the dequeue statement with the count in it."""
+    if sql.count(_CLAIM) != 1:
+        raise RuntimeError("the engine's dequeue statement is not the one that this was written for")
+    return sql.replace(_CLAIM, _CLAIM_COUNTING_CRASHES)
+
+
+@dataclass
+class FencedQueries(Queries):
+    """The engine's repository for one runner."""
+
+    qbq: QueryQueueBuilder = field(default_factory=CountingBuilder)
+    owner: UUID | None = None
+    gate: Gate = field(default_factory=Gate)
+    alone: bool = False
+    """This runner's jobs go through the gate one by one, instead of being counted by it."""
+    running: Callable[[], int] = field(default=lambda: 0)
+    settlements: dict[int, Settlement] = field(default_factory=dict[int, Settlement])
+
+    async def dequeue(
+        self,
+        batch_size: int,
+        entrypoints: dict[types.QueueEntrypoint, EntrypointExecutionParameter],
+        queue_manager_id: types.QueueManagerId,
+        global_concurrency_limit: int | None,
+        heartbeat_timeout: timedelta,
+    ) -> list[models.Job]:
+        await self._gather_room(batch_size, global_concurrency_limit)
+        if not self.alone and not self.gate.begin_claim():
+            return []
+        jobs: list[models.Job] = []
+        try:
+            jobs = await super().dequeue(
+                batch_size,
+                entrypoints,
+                queue_manager_id,
+                # A second suspect that waits its turn would be counted as there at the first one's crash.
+                1 if self.alone else global_concurrency_limit,
+                heartbeat_timeout,
+            )
+        finally:
+            if not self.alone:
+                self.gate.end_claim(self.owner, [job.id for job in jobs])
+        return jobs
+
+    async def _gather_room(self, batch_size: int, limit: int | None) -> None:
+        """Near the limit, wait a moment for more slots: one claim for many jobs, not one for each."""
+        if limit is not None and limit - self.running() < batch_size:
+            await asyncio.sleep(ROOM_S)
+
+    async def update_heartbeat(self, job_ids: list[types.JobId]) -> None:
+        await self.driver.execute(_BEAT, list(set(job_ids)), self.owner)
+
+    async def log_jobs(
+        self, job_status: list[tuple[models.Job, types.JOB_STATUS, models.TracebackRecord | None]]
+    ) -> None:
+        """Complete what had no effects and remove what was completed with them; leave the rest alone."""
+        settled = [(job.id, self.settlements.pop(job.id, Settlement.LEAVE)) for job, _, _ in job_status]
+        complete = [job_id for job_id, settlement in settled if settlement is Settlement.COMPLETE]
+        sweep = [job_id for job_id, settlement in settled if settlement is Settlement.SWEEP]
+        if not complete and not sweep:
+            return
+        try:
+            await self.driver.execute(_FLUSH, complete, sweep, self.owner)
+        except BaseException:
+            self.settlements.update(
+                {job_id: settlement for job_id, settlement in settled if settlement is not Settlement.LEAVE}
+            )
+            raise
+
+    async def retry_job(self, job: models.Job, delay: timedelta, traceback_record: Any) -> None:
+        """Refuse: our execution retries by itself, in one fenced transaction."""
+        raise RuntimeError("a handler must not ask the engine for a retry")

@@ -1,0 +1,81 @@
+"""A job as its handler sees it, and the one transaction that ends it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from headgate.storage import engine
+from headgate.storage.database import Database, Statement, Tx
+from headgate.storage.group_commit import GroupCommit
+
+K = TypeVar("K")
+
+
+class Settlement(Enum):
+    """What the engine's buffered flush still has to do for a job that ended."""
+
+    COMPLETE = "complete"
+    """The handler had no effects: complete it together with others."""
+    SWEEP = "sweep"
+    """It was completed with its effects: only its row is left to remove."""
+    LEAVE = "leave"
+    """It was released, retried, buried or lost: do not touch it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Proof of ownership: this job, picked by this runner."""
+
+    job_id: int
+    owner: UUID
+
+    def completion(self) -> Statement:
+        return engine.completion(job_id=self.job_id, owner=self.owner)
+
+
+@dataclass
+class Job(Generic[K]):
+    """One wake-up under way."""
+
+    claim: Claim
+    kind: str
+    key: K
+    raw_key: str
+    attempt: int
+    crashes: int
+    created_at: datetime
+    database: Database
+    writer: GroupCommit
+    settlement: Settlement = Settlement.COMPLETE
+
+    @asynccontextmanager
+    async def finish(self) -> AsyncGenerator[Tx, None]:
+        """Open the last transaction: the job's completion and all its effects, or neither.
+
+        The fence comes first: a worker that lost its job raises `LostJob` and changes nothing. A successor
+        under the same key may be enqueued in this transaction.
+        """
+        self._begin_end()
+        async with self.database.transaction() as tx:
+            with engine.fenced():
+                await tx.run(self.claim.completion())
+            yield tx
+        self.settlement = Settlement.SWEEP
+
+    async def finish_with(self, *effects: Statement) -> None:
+        """End the job with effects that need no answers: the same as `finish`, in one round trip."""
+        self._begin_end()
+        with engine.fenced():
+            await self.writer.write((self.claim.completion(), *effects))
+        self.settlement = Settlement.SWEEP
+
+    def _begin_end(self) -> None:
+        if self.settlement is not Settlement.COMPLETE:
+            raise RuntimeError(f"the job {self.kind}:{self.raw_key} was finished before")
+        self.settlement = Settlement.LEAVE

@@ -1,0 +1,205 @@
+"""A queue runner: the engine's loop over some kinds, supervised.
+
+When the engine's run ends (a killed connection ends it), it is built anew after a pause that grows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, cast
+from uuid import UUID
+
+import asyncpg
+from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
+from pgqueuer.core.buffers import HeartbeatBuffer, JobStatusLogBuffer
+from pgqueuer.core.executors import EntrypointExecutor, EntrypointExecutorParameters
+from pgqueuer.core.qm import QueueManager
+from pgqueuer.core.tm import cancel_on_exit
+from pgqueuer.domain import models
+
+from headgate.jobs import measures
+from headgate.jobs.execution import SUSPECT, Execution, Picked
+from headgate.jobs.fenced import FencedQueries
+from headgate.jobs.gate import Gate
+from headgate.jobs.job import Claim, Settlement
+from headgate.kernel.logs import get_logger, mask_url
+
+log = get_logger("jobs")
+
+# asyncpg ships no types for this.
+_connect = cast("Callable[..., Awaitable[Any]]", asyncpg.connect)  # pyright: ignore[reportUnknownMemberType]
+
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 5.0
+BATCH_SIZE = 100
+POLL_S = 2.0
+
+
+def picked_from(job: models.Job, owner: UUID) -> Picked:
+    """Read the engine's row as ours."""
+    headers: dict[str, Any] = job.headers or {}
+    return Picked(
+        claim=Claim(job_id=job.id, owner=owner),
+        kind=str(headers.get("kind", job.entrypoint)),
+        key=(job.payload or b"").decode(),
+        attempts=job.attempts,
+        crashes=int(headers.get("crashes", 0)),
+        created_at=job.created,
+        isolated=job.entrypoint == SUSPECT,
+    )
+
+
+@dataclass
+class Engine(QueueManager):
+    """The engine's loop with our dispatch: one beat for all running jobs instead of a task for each."""
+
+    execution: Execution | None = None
+    running: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
+
+    @property
+    def fenced(self) -> FencedQueries:
+        assert isinstance(self.queries, FencedQueries)  # noqa: S101 - built by `Runner` alone
+        return self.queries
+
+    async def beat(self, interval_s: float) -> None:
+        """Keep all running jobs alive until cancelled."""
+        while True:
+            await asyncio.sleep(interval_s)
+            if self.job_context:
+                await self.queries.update_heartbeat(list(self.job_context))
+
+    async def _dispatch(
+        self,
+        job: models.Job,
+        jbuff: JobStatusLogBuffer,
+        hbuff: HeartbeatBuffer,
+        heartbeat_timeout: timedelta,
+    ) -> None:
+        queries = self.fenced
+        picked = picked_from(job, self.queue_manager_id)
+        settlement = Settlement.LEAVE
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - the engine dispatches every job as a task
+        self.running.add(task)
+        try:
+            with self.get_context(job.id).cancellation:
+                settlement = await self._run(picked)
+        finally:
+            self.running.discard(task)
+            queries.gate.ended(queries.owner, job.id)
+        if settlement is not Settlement.LEAVE:
+            queries.settlements[job.id] = settlement
+            await jbuff.add((job, "successful", None))
+
+    async def _run(self, picked: Picked) -> Settlement:
+        assert self.execution is not None  # noqa: S101 - built by `Runner` alone
+        if not picked.isolated:
+            return await self.execution.run(picked)
+        async with self.fenced.gate.alone():
+            return await self.execution.run(picked)
+
+
+@dataclass
+class Runner:
+    """One loop of the engine: `fast`, `bulk`, or the one for suspects."""
+
+    name: str
+    url: str
+    execution: Execution
+    entrypoints: dict[str, int]
+    """Entrypoints with the number of jobs at once over all workers; 0: no limit."""
+    concurrency: int
+    heartbeat_timeout_s: float
+    gate: Gate
+    shutdown_s: float = 8.0
+    healthy: bool = False
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _engine: Engine | None = None
+
+    async def run(self) -> None:
+        """Run until `stop`, whatever happens to the connection."""
+        pause_s = FIRST_PAUSE_S
+        while not self._stopping.is_set():
+            started = self.execution.clock.monotonic()
+            try:
+                await self._run_engine()
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever ends the engine, it is built anew
+                if self._stopping.is_set():
+                    break
+                measures.ENGINE_RESTARTS.labels(self.name).inc()
+                if self.execution.clock.monotonic() - started > LONGEST_PAUSE_S:
+                    pause_s = FIRST_PAUSE_S
+                log.warning(
+                    "the engine stopped; it will be built anew",
+                    runner=self.name,
+                    pause_s=pause_s,
+                    reason=mask_url(f"{type(error).__name__}: {error}"),
+                )
+                await self._pause(pause_s)
+                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+
+    async def stop(self) -> None:
+        """Let running jobs finish for a while; give back what is still running then."""
+        self._stopping.set()
+        self.execution.stopping = True
+        if self._engine is None:
+            return
+        self._engine.shutdown.set()
+        running = self._engine.running
+        if running:
+            await asyncio.wait(set(running), timeout=self.shutdown_s)
+        for task in list(running):
+            task.cancel()
+
+    async def _pause(self, pause_s: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), pause_s)
+
+    async def _run_engine(self) -> None:
+        connection = await _connect(
+            self.url,
+            timeout=10,
+            command_timeout=60,
+            server_settings={"application_name": f"headgate {self.name}", "jit": "off", "timezone": "UTC"},
+        )
+        queries = FencedQueries(AsyncpgDriver(connection), gate=self.gate, alone=SUSPECT in self.entrypoints)
+        try:
+            engine = self._build_engine(queries)
+            if self._stopping.is_set():
+                return
+            self.healthy = True
+            async with cancel_on_exit(asyncio.create_task(engine.beat(self.heartbeat_timeout_s / 4))):
+                await engine.run(
+                    dequeue_timeout=timedelta(seconds=POLL_S),
+                    batch_size=max(1, min(BATCH_SIZE, self.concurrency // 2)),
+                    max_concurrent_tasks=max(self.concurrency, 2),
+                    shutdown_on_listener_failure=True,
+                    heartbeat_timeout=timedelta(seconds=self.heartbeat_timeout_s),
+                    log_aggregation_interval=timedelta(0),
+                )
+        finally:
+            self.healthy = False
+            self._engine = None
+            self.gate.forget(queries.owner)
+            with suppress(Exception):
+                await connection.close(timeout=2)
+
+    def _build_engine(self, queries: FencedQueries) -> Engine:
+        engine = Engine(queries, execution=self.execution)
+        queries.owner = engine.queue_manager_id
+        queries.running = lambda: len(engine.running)
+        for name, limit in self.entrypoints.items():
+            parameters = EntrypointExecutorParameters(concurrency_limit=limit, func=_never_called)
+            engine.register_executor(name, EntrypointExecutor(parameters))
+        self._engine = engine
+        return engine
+
+
+async def _never_called(_job: models.Job) -> None:
+    raise RuntimeError("jobs go through our own dispatch")

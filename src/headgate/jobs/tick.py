@@ -1,0 +1,87 @@
+"""The tick: due rows without a job get one, whatever was lost on the way.
+
+A NOTIFY is a hint, the tick is the truth. One process at a time ticks, under a lease.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from headgate.domain.errors import Transient
+from headgate.jobs import measures
+from headgate.jobs.execution import Picked, bury_job
+from headgate.jobs.job import Claim
+from headgate.jobs.kinds import Kind, Kinds, Wake
+from headgate.jobs.wake import enqueue
+from headgate.kernel.clock import Clock
+from headgate.kernel.ids import Ids
+from headgate.storage import dead_letters, engine
+from headgate.storage.database import Database, Tx
+
+DUE_PER_TICK = 500
+AGE_AFTER_S = 30.0
+LOOK_EVERY_S = 10.0
+
+
+@dataclass
+class Tick:
+    """Turns due rows into jobs, and tidies what crashes leave behind."""
+
+    kinds: Kinds
+    database: Database
+    clock: Clock
+    ids: Ids
+    interval: timedelta
+    _looked_at: float = float("-inf")
+
+    async def tick(self, now: datetime) -> datetime:
+        """Do one tick and return when the next is wanted, in product time."""
+        for kind in self.kinds:
+            if kind.rows is not None:
+                await self._wake_due(kind, now)
+        async with self.database.transaction() as tx:
+            await engine.sweep_ended(tx)
+            await self._bury_held(tx, now)
+        if self.clock.monotonic() - self._looked_at >= LOOK_EVERY_S:
+            self._looked_at = self.clock.monotonic()
+            await self._look()
+        measures.TICKS.inc()
+        return now + self.interval
+
+    async def _wake_due(self, kind: Kind[Any], now: datetime) -> None:
+        assert kind.rows is not None  # noqa: S101 - the caller looked
+        async with self.database.transaction() as tx:
+            keys = await kind.rows.list_due(tx, now=now, limit=DUE_PER_TICK)
+            await enqueue(tx, [Wake(kind.name, key, kind.priority) for key in keys])
+
+    async def _bury_held(self, tx: Tx, now: datetime) -> None:
+        for held in await engine.list_held(tx):
+            picked = Picked(
+                claim=Claim(job_id=held.id, owner=self.ids.new()),
+                kind=held.kind,
+                key=held.key,
+                attempts=held.attempts,
+                crashes=0,
+                created_at=held.created,
+                isolated=False,
+            )
+            error = Transient("the engine parked the job by itself")
+            await bury_job(tx, picked, self.kinds.get(held.kind), error, now=now, letter_id=self.ids.new())
+            await engine.delete_job(tx, held.id)
+
+    async def _look(self) -> None:
+        """Age what waits long, and take the queue's measures."""
+        async with self.database.transaction() as tx:
+            await engine.age_priorities(tx, after_s=AGE_AFTER_S)
+            depths = await engine.queue_depths(tx)
+            letters = await dead_letters.count_open_by_class(tx)
+        measures.QUEUE_DEPTH.clear()
+        measures.QUEUE_OLDEST.clear()
+        for depth in depths:
+            measures.QUEUE_DEPTH.labels(depth.kind, depth.status).set(depth.depth)
+            measures.QUEUE_OLDEST.labels(depth.kind, depth.status).set(depth.oldest_s)
+        measures.DEAD_LETTERS.clear()
+        for letter in letters:
+            measures.DEAD_LETTERS.labels(letter.error_class).set(letter.letters)

@@ -1,0 +1,58 @@
+"""A worker: two runners, so that long work cannot starve live work, and one for suspects."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from headgate.jobs.execution import SUSPECT, Execution
+from headgate.jobs.gate import Gate
+from headgate.jobs.kinds import RunnerName
+from headgate.jobs.runner import Runner
+from headgate.kernel.settings import JobsSettings
+
+
+@dataclass
+class Worker:
+    """All runners of a process."""
+
+    runners: list[Runner]
+
+    @property
+    def healthy(self) -> bool:
+        return all(runner.healthy for runner in self.runners)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for runner in self.runners:
+                group.create_task(runner.run(), name=f"runner {runner.name}")
+
+    async def stop(self) -> None:
+        await asyncio.gather(*(runner.stop() for runner in self.runners))
+
+
+def build_worker(url: str, execution: Execution, settings: JobsSettings) -> Worker:
+    """Return a worker for all kinds that the execution knows."""
+    gate = Gate()
+
+    def runner(name: str, entrypoints: dict[str, int], concurrency: int) -> Runner:
+        return Runner(
+            name=name,
+            url=url,
+            execution=execution,
+            entrypoints=entrypoints,
+            concurrency=concurrency,
+            heartbeat_timeout_s=settings.heartbeat_timeout_s,
+            gate=gate,
+            shutdown_s=settings.shutdown_s,
+        )
+
+    def limits(name: RunnerName) -> dict[str, int]:
+        return {kind.name: kind.concurrency for kind in execution.kinds.of_runner(name)}
+
+    candidates = [
+        runner("fast", limits("fast"), settings.fast_concurrency),
+        runner("bulk", limits("bulk"), settings.bulk_concurrency),
+        runner(SUSPECT, {SUSPECT: 0}, 2),
+    ]
+    return Worker([candidate for candidate in candidates if candidate.entrypoints])

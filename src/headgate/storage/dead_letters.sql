@@ -1,0 +1,45 @@
+-- name: bury
+-- One open letter a kind and key: a second death of the same work renews it.
+insert into dead_letter (
+    id, kind, key, error_class, message, stack, attempts, crashes, first_tried_at, died_at
+) values (
+    %(id)s, %(kind)s, %(key)s, %(error_class)s, %(message)s, %(stack)s, %(attempts)s, %(crashes)s,
+    %(first_tried_at)s, %(died_at)s
+)
+on conflict (kind, key) where state = 'open' do update
+set error_class = excluded.error_class, message = excluded.message, stack = excluded.stack,
+    attempts = excluded.attempts, crashes = excluded.crashes, died_at = excluded.died_at
+
+-- name: list_dead_letters
+-- Newest first, by key of the page before.
+select id, kind, key, error_class, message, stack, attempts, crashes, first_tried_at, died_at, state,
+       closed_at, kept
+from dead_letter
+where (%(state)s::text is null or state = %(state)s)
+  and (%(kind)s::text is null or kind = %(kind)s)
+order by died_at desc, id desc
+limit %(limit)s
+
+-- name: get_dead_letter
+select id, kind, key, error_class, message, stack, attempts, crashes, first_tried_at, died_at, state,
+       closed_at, kept
+from dead_letter where id = %(id)s
+
+-- name: close_dead_letter
+-- Only an open letter can be closed, and only once.
+update dead_letter set state = %(state)s, closed_at = %(now)s
+where id = %(id)s and state = 'open'
+
+-- name: keep_dead_letter
+update dead_letter set kept = %(kept)s where id = %(id)s
+
+-- name: count_open_by_class
+select error_class, count(*) as letters from dead_letter where state = 'open' group by 1 order by 1
+
+-- name: prune_dead_letters
+-- At most so many and so old, unless a person keeps them.
+delete from dead_letter
+where not kept
+  and (died_at < %(before)s
+       or id in (select id from dead_letter where not kept
+                 order by died_at desc, id desc offset %(keep)s))

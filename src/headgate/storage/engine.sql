@@ -1,0 +1,127 @@
+-- name: complete_job
+-- The fence and the completion in one; it fails if another worker owns the job now.
+select headgate_complete_job(%(job_id)s, %(owner)s)
+
+-- name: release_job
+-- Back to the queue without counting an attempt: a shutdown, a rate limit, a lost database.
+update pgqueuer
+set status = 'queued', queue_manager_id = null, slot = null, updated = headgate_real_now(),
+    execute_after = headgate_real_now() + make_interval(secs => %(delay_s)s)
+where id = %(job_id)s and queue_manager_id = %(owner)s and status = 'picked'
+
+-- name: retry_job
+-- Back to the queue after a failed attempt, with the failure in the engine's log.
+with retried as (
+    update pgqueuer
+    set status = 'queued', queue_manager_id = null, slot = null, updated = headgate_real_now(),
+        attempts = attempts + 1,
+        execute_after = headgate_real_now() + make_interval(secs => %(delay_s)s)
+    where id = %(job_id)s and queue_manager_id = %(owner)s and status = 'picked'
+    returning id, entrypoint, priority
+)
+insert into pgqueuer_log (job_id, status, entrypoint, priority, traceback)
+select id, 'exception', entrypoint, priority, %(failure)s::jsonb from retried
+
+-- name: isolate_job
+-- A job that was there at several crashes runs alone from now on; it keeps its key and its counts.
+update pgqueuer
+set status = 'queued', entrypoint = 'suspect', queue_manager_id = null, slot = null,
+    updated = headgate_real_now()
+where id = %(job_id)s and queue_manager_id = %(owner)s and status = 'picked'
+
+-- name: cancel_jobs
+-- Takes queued and running jobs away from whoever owns them; their fences refuse them from now on.
+with cancelled as (
+    update pgqueuer
+    set status = 'canceled', queue_manager_id = null, slot = null, updated = headgate_real_now()
+    where dedupe_key = any(%(dedupe_keys)s) and status in ('queued', 'picked')
+    returning id, entrypoint, priority
+), logged as (
+    insert into pgqueuer_log (job_id, status, entrypoint, priority)
+    select id, 'canceled', entrypoint, priority from cancelled
+)
+select id from cancelled
+
+-- name: notify_cancelled
+-- Tells the runners which of their jobs to stop; the fence holds without it.
+select pg_notify('ch_pgqueuer', json_build_object(
+    'channel', 'ch_pgqueuer', 'type', 'cancellation_event', 'sent_at', headgate_real_now(),
+    'ids', %(job_ids)s::bigint[]
+)::text)
+
+-- name: sweep_ended
+-- Rows of ended jobs whose runner died before its flush.
+with swept as (
+    delete from pgqueuer
+    where status in ('successful', 'canceled') and updated < headgate_real_now() - interval '5 seconds'
+    returning id, entrypoint, priority, status
+)
+insert into pgqueuer_log (job_id, status, entrypoint, priority)
+select id, status, entrypoint, priority from swept where status = 'successful'
+
+-- name: list_held
+-- Jobs that the engine parked by itself; nothing of ours does that, so it is only a net.
+select id, coalesce(headers ->> 'kind', entrypoint) as kind, convert_from(payload, 'UTF8') as key,
+       attempts, created
+from pgqueuer where status = 'failed' limit 100
+
+-- name: delete_job
+delete from pgqueuer where id = %(job_id)s and status = 'failed'
+
+-- name: age_priorities
+-- Who waits long rises, so that a stream of urgent jobs cannot starve the rest.
+update pgqueuer set priority = priority + 1, updated = headgate_real_now()
+where id in (
+    select id from pgqueuer
+    where status = 'queued' and execute_after < headgate_real_now() and priority < 1000
+      and updated < headgate_real_now() - make_interval(secs => %(after_s)s)
+    order by id limit 1000
+    for update skip locked
+)
+
+-- name: queue_depths
+-- Depth and age per kind and state, for metrics, doctor and the jobs page.
+select coalesce(headers ->> 'kind', entrypoint) as kind, entrypoint, status::text as status,
+       count(*) as depth,
+       coalesce(extract(epoch from headgate_real_now() - min(greatest(created, execute_after))), 0)::float8
+           as oldest_s
+from pgqueuer where status in ('queued', 'picked', 'failed')
+group by 1, 2, 3 order by 1, 2, 3
+
+-- name: list_jobs
+-- What is queued and running, in the order in which it will be taken.
+select id, coalesce(headers ->> 'kind', entrypoint) as kind, convert_from(payload, 'UTF8') as key,
+       status::text as status, priority, attempts, coalesce((headers ->> 'crashes')::int, 0) as crashes,
+       created as created_at, execute_after as not_before_at, queue_manager_id as owner
+from pgqueuer
+where status in ('queued', 'picked', 'failed')
+  and (%(kind)s::text is null or coalesce(headers ->> 'kind', entrypoint) = %(kind)s)
+order by (status = 'picked') desc, priority desc, id
+limit %(limit)s
+
+-- name: list_completed
+-- The newest ended jobs that are still kept.
+select job_id as id, entrypoint as kind, status::text as status, created as ended_at
+from pgqueuer_log
+where status in ('successful', 'exception', 'canceled')
+  and (%(kind)s::text is null or entrypoint = %(kind)s)
+order by id desc limit %(limit)s
+
+-- name: list_job_log
+-- The life of one job, oldest first.
+select status::text as status, created as at, traceback
+from pgqueuer_log where job_id = %(job_id)s order by created, id limit 200
+
+-- name: prune_log
+-- Keeps the newest ended jobs, at most so many and so old; lines of jobs that are still there stay.
+delete from pgqueuer_log
+where (created < headgate_real_now() - make_interval(secs => %(keep_s)s)
+       or id <= coalesce((select id from pgqueuer_log
+                          where status in ('successful', 'exception', 'canceled')
+                          order by id desc offset %(keep)s limit 1), 0))
+  and not exists (select from pgqueuer where pgqueuer.id = pgqueuer_log.job_id)
+
+-- name: keys_with_jobs
+-- Which of these keys have a job, queued or running.
+select dedupe_key from pgqueuer
+where dedupe_key = any(%(dedupe_keys)s) and status in ('queued', 'picked')
