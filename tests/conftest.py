@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -18,6 +20,7 @@ from psycopg import sql
 
 from headgate.kernel.clock import RealClock
 from headgate.storage.database import Database
+from headgate.storage.embedded import EmbeddedServer
 from headgate.storage.migrate import list_migrations, migrate
 
 TEMPLATE_LOCK = 7_420_001
@@ -37,7 +40,11 @@ def server_url() -> Iterator[str]:
     if url := os.environ.get("HEADGATE_TEST_DATABASE_URL"):
         yield url
         return
-    pytest.exit("set HEADGATE_TEST_DATABASE_URL (the embedded fixture comes with storage/embedded)")
+    with tempfile.TemporaryDirectory(prefix="headgate-tests-") as folder:
+        server = EmbeddedServer(Path(folder), fsync=False)
+        server.start()
+        yield server.url("postgres")
+        server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -76,6 +76,8 @@ class FoundChannel:
     kind: Literal["stream", "listing", "target"]
     parent: str = ""
     topics: tuple[str, ...] = ()
+    continues: str = ""
+    """Key of the stream that this one goes on from (a migrated group); empty for most."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class Sent:
     """Proof that a message was sent."""
 
     key: str
+    """Its identity in the target; empty where the platform only refused a repeat."""
     sent_at: datetime
 
 
@@ -117,7 +120,13 @@ class Link(Protocol):
     async def read(
         self, stream: str, *, lens: Lens, hole: Span, bound: int, bookmark: str, limit: int
     ) -> Page:
-        """Read one page of a hole, newest first; `bound` is the head fetched before, plus one."""
+        """Read one page of a hole, newest first; `bound` is the head fetched before, plus one.
+
+        The connector states what the page proves (`headgate.domain.coverage.proven_span`), because only it
+        knows its page size, its guarantees and the age of a position. A page may hold messages and yet prove
+        nothing: all of them are younger than the settle margin. `bookmark` is empty, or that of an earlier
+        page of the same hole: then the page goes on below it.
+        """
         ...
 
     async def message(self, stream: str, key: str) -> Message | None:
@@ -125,7 +134,10 @@ class Link(Protocol):
         ...
 
     def listen(self) -> AsyncIterator[LiveEvent]:
-        """Yield what happens, until the connection ends (then the iterator ends, or raises)."""
+        """Yield what happens, until the connection ends: the iterator ends, or raises.
+
+        Each call is a new connection; what it proves does not reach back into an earlier one.
+        """
         ...
 
     async def list(self, listing: str, cursor: Mapping[str, str]) -> Listed:
@@ -150,8 +162,12 @@ class Link(Protocol):
         """Send one message; the same key again within the dedupe window sends nothing new."""
         ...
 
+    async def forward(self, stream: str, *, message_key: str, target: str, key: str) -> Sent:
+        """Send a message on to a target without a new upload; the key is as in `send`."""
+        ...
+
     async def find_sent(self, target: str, *, key: str, since: datetime) -> Sent | None:
-        """Look for a message of ours in the target's history."""
+        """Look for a message of ours in the target's history; None also where that cannot be told."""
         ...
 
     async def close(self) -> None: ...

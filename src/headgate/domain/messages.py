@@ -107,7 +107,8 @@ class Listed:
 class LiveEvent:
     """Something that happened in a stream just now, and what it proves.
 
-    `proven` is None where the platform's events are only hints.
+    `proven` is None where the platform's events are only hints, and where this one proves nothing. `message`
+    is None for a deletion, and for a message that cannot be parsed: `key` names it.
     """
 
     kind: Literal["message", "edit", "delete", "disconnect"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, MutableMapping
+from typing import Any, Literal, cast
 
 import structlog
 
@@ -17,12 +17,17 @@ _SECRET_NAME = re.compile(
     r"(password|passwd|secret|token|api_?key|authorization|cookie|session_?id|private|credential)",
     re.IGNORECASE,
 )
-_URL_PASSWORD = re.compile(r"(\w+://[^:/@\s]+):[^@/\s]+@")
+# A database's password may hold a bare slash or at sign; elsewhere they begin the path (`/@user`).
+_DATABASE_PASSWORD = re.compile(r"(postgres(?:ql)?://[^:/@\s]*):\S+@")
+_URL_PASSWORD = re.compile(r"(\w+://[^:/@\s]*):[^/\s]+@")
+_PARAMETER = re.compile(r"\b(\w*(?:password|passwd|secret|token|api_?key)=)[^&\s#;'\"]+", re.IGNORECASE)
 
 
 def mask_url(text: str) -> str:
-    """Hide the password inside any address in the text."""
-    return _URL_PASSWORD.sub(rf"\1:{MASK}@", text)
+    """Hide the password and the secret parameters inside any address in the text."""
+    text = _DATABASE_PASSWORD.sub(rf"\1:{MASK}@", text)
+    text = _URL_PASSWORD.sub(rf"\1:{MASK}@", text)
+    return _PARAMETER.sub(rf"\1{MASK}", text)
 
 
 def _masked(name: str, value: Any) -> Any:
@@ -30,8 +35,13 @@ def _masked(name: str, value: Any) -> Any:
         return MASK
     if isinstance(value, str):
         return mask_url(value)
-    if isinstance(value, dict):
-        return {key: _masked(str(key), inner) for key, inner in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[Any, Any]", value)
+        return {key: _masked(str(key), inner) for key, inner in pairs.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_masked(name, inner) for inner in cast("Iterable[Any]", value)]
+    if isinstance(value, Exception):
+        return mask_url(repr(value))
     return value
 
 
@@ -49,12 +59,14 @@ def configure_logs(*, level: str, log_format: LogFormat) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="%H:%M:%S" if console else "iso", utc=not console),
         structlog.processors.StackInfoRenderer(),
+        # Before the masking, and plain: a pretty traceback would show the values of local variables.
+        structlog.processors.format_exc_info,
+        mask_secrets,
     ]
-    if not console:
-        shared.append(structlog.processors.format_exc_info)
-    shared.append(mask_secrets)
     renderer: Any = (
-        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
         if console
         else structlog.processors.JSONRenderer(ensure_ascii=False)
     )

@@ -6,17 +6,19 @@ The variable of a value is `HEADGATE_<SECTION>_<NAME>`; the same value in `headg
 
 from __future__ import annotations
 
+import difflib
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self, cast, get_args
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from headgate.kernel.logs import LogFormat, mask_url
+from headgate.kernel.logs import MASK, LogFormat, mask_url
 
 CONFIG_FILE = "headgate.toml"
 
@@ -53,6 +55,7 @@ class DataSettings(Section):
     dir: Path = Field(
         default_factory=_default_data_dir,
         description="Folder of the embedded database, the key file, blobs and backups.",
+        json_schema_extra={"shown": "~/.local/share/headgate"},
     )
 
     @field_validator("dir")
@@ -209,18 +212,35 @@ def list_values(settings: Settings) -> Iterator[SettingValue]:
     for section, model in SECTIONS.items():
         for name, field in model.model_fields.items():
             value = getattr(getattr(settings, section), name)
-            secret = isinstance(value, SecretStr)
-            shown = mask_url(value.get_secret_value()) if secret else str(value)
             variable = variable_of(section, name)
             yield SettingValue(
                 variable=variable,
                 section=section,
                 name=name,
-                value="" if value is None else shown,
+                value=_shown(value),
                 origin=settings.origins.get(variable, "default"),
                 description=field.description or "",
-                secret=secret,
+                secret=is_secret(field),
             )
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Tell whether a value must never be shown in full."""
+    return SecretStr in (field.annotation, *get_args(field.annotation))
+
+
+def default_of(field: FieldInfo) -> str:
+    """Return a default as the documentation prints it, the same on every machine."""
+    if field.default_factory is not None:
+        return cast("dict[str, str]", field.json_schema_extra)["shown"]
+    return _shown(field.default)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, SecretStr):
+        text = value.get_secret_value()
+        return mask_url(text) if "://" in text else MASK
+    return "" if value is None else str(value)
 
 
 def load_settings(
@@ -230,7 +250,7 @@ def load_settings(
     environment = os.environ if environment is None else environment
     problems: list[str] = []
     origins: dict[str, str] = {}
-    file_path = config_file or _config_path(environment)
+    file_path = config_file or config_path(environment)
     from_file = _read_file(file_path, problems)
     sections: dict[str, Section] = {}
     for section, model in SECTIONS.items():
@@ -245,18 +265,23 @@ def load_settings(
             sections[section] = model(**values)
         except ValidationError as error:
             problems.extend(_describe(section, error, origins))
-    problems.extend(f"{file_path}: there is no section [{section}]." for section in from_file)
+    problems.extend(
+        f"{file_path}: there is no section [{section}].{_suggestion(section, SECTIONS)}"
+        for section in from_file
+    )
     problems.extend(_unknown_variables(environment))
     if problems:
         raise SettingsError("\n".join(problems))
     return Settings(**cast("dict[str, Any]", sections), origins=origins)
 
 
-def _config_path(environment: Mapping[str, str]) -> Path:
+def config_path(environment: Mapping[str, str] | None = None) -> Path:
+    """Return where the settings file is, or would be."""
+    environment = os.environ if environment is None else environment
     if named := environment.get("HEADGATE_CONFIG"):
-        return Path(named).expanduser()
+        return Path(named).expanduser().absolute()
     data_dir = environment.get("HEADGATE_DATA_DIR")
-    return (Path(data_dir).expanduser() if data_dir else _default_data_dir()) / CONFIG_FILE
+    return (Path(data_dir).expanduser().absolute() if data_dir else _default_data_dir()) / CONFIG_FILE
 
 
 def _read_file(path: Path, problems: list[str]) -> dict[str, dict[str, Any]]:
@@ -277,15 +302,17 @@ def _read_file(path: Path, problems: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def _describe(section: str, error: ValidationError, origins: Mapping[str, str]) -> Iterator[str]:
+    known = SECTIONS[section].model_fields
     for fault in error.errors():
         name = str(fault["loc"][0]) if fault["loc"] else ""
         variable = variable_of(section, name)
+        origin = origins.get(variable, "default")
         if fault["type"] == "extra_forbidden":
-            yield f"There is no setting `{name}` in section [{section}]."
+            hint = _suggestion(name, known)
+            yield f"There is no setting `{name}` in section [{section}] (in: {origin}).{hint}"
             continue
         reason = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
-        given = "" if name == "url" else f" (it is {fault['input']!r})"
-        origin = origins.get(variable, "default")
+        given = "" if is_secret(known[name]) else f" (it is {fault['input']!r})"
         yield f"{variable} {reason[0].lower()}{reason[1:]}{given}; set in: {origin}."
 
 
@@ -297,4 +324,9 @@ def _unknown_variables(environment: Mapping[str, str]) -> Iterator[str]:
             continue
         if variable.startswith("HEADGATE_TEST_"):
             continue
-        yield f"There is no setting {variable}; `headgate config show` lists all of them."
+        yield f"There is no setting {variable}.{_suggestion(variable, known)}"
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
+    return f" Did you mean {close[0]}?" if close else ""

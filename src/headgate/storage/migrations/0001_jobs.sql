@@ -60,6 +60,7 @@ create index cron_due on cron (due_at);
 
 create table product_clock (
     single boolean primary key default true check (single),
+    opened_at timestamptz not null,
     real_anchor timestamptz not null,
     product_anchor timestamptz not null,
     scale double precision not null check (scale > 0)

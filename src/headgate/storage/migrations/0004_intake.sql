@@ -39,6 +39,9 @@ create table stream (
     channel_id uuid primary key references channel (id) on delete cascade,
     floor bigint not null default 0,
     head bigint,
+    head_checked_at timestamptz,
+    -- Until then the newest messages are too young to be proven, and reading them again would prove nothing.
+    tip_after timestamptz,
     due_at timestamptz,
     wake_seq bigint not null default 0,
     scanned_at timestamptz,
@@ -84,6 +87,8 @@ create table sighting (
     file_name text not null,
     size_bytes bigint not null,
     mime_type text not null,
+    -- What the platform calls the content itself, equal for reposts; empty where it has no name.
+    content_id text not null default '',
     sent_at timestamptz not null,
     seen_at timestamptz not null,
     -- 'kept', or the reason why not.
@@ -93,5 +98,6 @@ create table sighting (
     unique (channel_id, message_key, attachment_key)
 );
 
+create index sighting_waiting on sighting (channel_id, id) where verdict = 'kept' and item_id is null;
 create index sighting_item on sighting (item_id);
 create index sighting_position on sighting (channel_id, position);

@@ -1,0 +1,1 @@
+"""The wiring: which parts a process has, and how it starts and stops."""

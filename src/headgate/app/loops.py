@@ -1,0 +1,116 @@
+"""The loops of a running process: the tick, and one listener an account. Each holds a lease.
+
+A loop never ends by an error: it says what happened, waits a little longer each time, and goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import UUID, uuid4
+
+from headgate.app.parts import Parts
+from headgate.intake.links import AccountRef
+from headgate.intake.live import LiveIntake
+from headgate.kernel.logs import get_logger
+from headgate.storage.channels import Account, list_accounts
+from headgate.storage.leases import LeaseKeeper, take_lease
+
+log = get_logger("app")
+
+LEASE_S = 6.0
+LOOK_S = 5.0
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 30.0
+
+
+def holder_name() -> str:
+    """Return who holds a lease, for people who look at the table."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+@asynccontextmanager
+async def under_lease(parts: Parts, name: str) -> AsyncGenerator[LeaseKeeper, None]:
+    """Wait for a lease, hold it in the block, and give it back."""
+    while True:
+        lease = await take_lease(
+            parts.database, parts.clock, name=name, holder=holder_name(), token=uuid4(), ttl_s=LEASE_S
+        )
+        if lease is not None:
+            break
+        await parts.clock.sleep(LEASE_S / 3)
+    async with LeaseKeeper(parts.database, parts.clock, lease) as keeper:
+        yield keeper
+
+
+async def keep_going(parts: Parts, what: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Do the work again and again, whatever it ends with."""
+    pause_s = FIRST_PAUSE_S
+    while True:
+        began_s = parts.clock.monotonic()
+        try:
+            await work()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - said aloud, and tried again
+            log.warning("a loop stopped; it goes on", loop=what, reason=f"{type(error).__name__}: {error}")
+        if parts.clock.monotonic() - began_s > LONGEST_PAUSE_S:
+            pause_s = FIRST_PAUSE_S
+        await parts.clock.sleep(pause_s)
+        pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+
+
+async def run_tick(parts: Parts) -> None:
+    """Tick while the lease is ours."""
+    tick = parts.tick()
+    async with under_lease(parts, "tick") as keeper:
+        while keeper.held:
+            await tick.tick(parts.clock.now())
+            await parts.clock.sleep(parts.settings.jobs.tick_s)
+
+
+@dataclass
+class Listeners:
+    """One listener for each account that can have one."""
+
+    parts: Parts
+    _tasks: dict[UUID, asyncio.Task[None]] = field(default_factory=dict[UUID, asyncio.Task[None]])
+
+    async def run(self) -> None:
+        """Look for accounts now and then, and listen with each of them."""
+        try:
+            while True:
+                await self._look()
+                await self.parts.clock.sleep(LOOK_S)
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _look(self) -> None:
+        async with self.parts.database.transaction() as tx:
+            accounts = await list_accounts(tx)
+        wanted = {account.id: account for account in accounts if self._can_listen(account)}
+        for account_id in self._tasks.keys() - wanted.keys():
+            self._tasks.pop(account_id).cancel()
+        for account_id in wanted.keys() - self._tasks.keys():
+            self._tasks[account_id] = asyncio.create_task(self._listen(wanted[account_id]))
+
+    def _can_listen(self, account: Account) -> bool:
+        connector = self.parts.links.connectors.get(account.platform)
+        return account.state == "active" and connector is not None and connector.manifest.live != "none"
+
+    async def _listen(self, account: Account) -> None:
+        reference = AccountRef(account.id, account.platform, account.name, account.established)
+        intake = LiveIntake(account.id, self.parts.database, self.parts.clock, self.parts.ids)
+
+        async def listen() -> None:
+            async with under_lease(self.parts, f"listen:{account.id}") as keeper:
+                link = await self.parts.links.link(reference)
+                await keeper.run(intake.run(link))
+
+        await keep_going(self.parts, f"listening with {account.name}", listen)

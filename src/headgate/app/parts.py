@@ -1,0 +1,129 @@
+"""The parts of the product, put together once a process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+from headgate.connectors.protocol import Connector
+from headgate.ingest.items import Ingest
+from headgate.intake.links import Links
+from headgate.intake.scan import Scanner
+from headgate.jobs.cron import install_schedules
+from headgate.jobs.execution import Execution
+from headgate.jobs.kinds import Kind, Kinds
+from headgate.jobs.retention import retention_kind
+from headgate.jobs.tick import Tick
+from headgate.jobs.worker import Worker, build_worker
+from headgate.kernel.clock import Clock
+from headgate.kernel.ids import Ids
+from headgate.kernel.randomness import Randomness
+from headgate.kernel.settings import Settings
+from headgate.lanes import Lanes
+from headgate.storage.database import Database
+from headgate.storage.secrets import get_secret, list_secret_names, open_vault
+
+
+@dataclass(frozen=True)
+class StoredSecrets:
+    """Secrets of accounts, unsealed when a connection is opened."""
+
+    database: Database
+    data_dir: Path
+
+    async def secrets_of(self, account_id: UUID) -> Mapping[str, str]:
+        owner = f"account:{account_id}"
+        async with self.database.transaction() as tx:
+            names = await list_secret_names(tx, owner)
+            if not names:
+                return {}
+            vault = await open_vault(tx, self.data_dir)
+            found = {name: await get_secret(tx, vault, owner=owner, name=name) for name in names}
+        return {name: secret for name, secret in found.items() if secret is not None}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything that the services of a process are made of."""
+
+    settings: Settings
+    url: str
+    database: Database
+    clock: Clock
+    ids: Ids
+    lanes: Lanes
+    links: Links
+    kinds: Kinds
+    execution: Execution
+
+    def worker(self) -> Worker:
+        return build_worker(self.url, self.execution, self.settings.jobs)
+
+    def tick(self) -> Tick:
+        return Tick(
+            kinds=self.kinds,
+            database=self.database,
+            clock=self.clock,
+            ids=self.ids,
+            interval=timedelta(seconds=self.settings.jobs.tick_s),
+        )
+
+
+def recurring_kinds(settings: Settings, clock: Clock) -> list[Kind[str]]:
+    """Return the work that is due by a schedule."""
+    return [retention_kind(settings.jobs, clock)]
+
+
+def build_parts(
+    settings: Settings,
+    url: str,
+    database: Database,
+    *,
+    clock: Clock,
+    randomness: Randomness,
+    connectors: Mapping[str, Connector],
+) -> Parts:
+    """Put the parts together; nothing is opened or started."""
+    ids = Ids(clock, randomness.fork("ids"))
+    lanes = Lanes(database, clock)
+    links = Links(connectors, lanes, StoredSecrets(database, settings.data.dir))
+    scanner = Scanner(links, clock, ids, randomness.fork("scan"))
+    kinds = Kinds([scanner.kind(), Ingest(clock, ids).kind(), *recurring_kinds(settings, clock)])
+    execution = Execution(
+        kinds=kinds,
+        database=database,
+        clock=clock,
+        randomness=randomness.fork("jobs"),
+        ids=ids,
+        max_crashes=settings.jobs.max_crashes,
+    )
+    return Parts(settings, url, database, clock, ids, lanes, links, kinds, execution)
+
+
+@asynccontextmanager
+async def open_parts(
+    settings: Settings,
+    url: str,
+    *,
+    clock: Clock,
+    connectors: Mapping[str, Connector],
+    name: str = "headgate",
+) -> AsyncGenerator[Parts, None]:
+    """Open the parts of a process on a migrated database."""
+    database = Database(url, clock, size=settings.database.pool_size, name=name)
+    await database.open()
+    try:
+        parts = build_parts(
+            settings, url, database, clock=clock, randomness=Randomness(), connectors=connectors
+        )
+        await install_schedules(database, recurring_kinds(settings, clock), now=clock.now())
+        try:
+            yield parts
+        finally:
+            await parts.links.close()
+    finally:
+        await database.close()

@@ -1,0 +1,1 @@
+"""The library that people browse: items, groups, series and their search."""

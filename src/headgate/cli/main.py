@@ -1,0 +1,135 @@
+"""The command `headgate`: global options, and a table of commands that are loaded when asked for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
+
+from headgate import __version__
+from headgate.cli.errors import explained_errors
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A command of the table: where it is, and what `headgate --help` says of it."""
+
+    target: str
+    """`module:attribute`; a function is one command, a Typer app a group of them."""
+    text: str
+    panel: str
+
+
+RUN = "Run"
+LOOK_AFTER = "Look after"
+MEASURE = "Measure and try"
+
+COMMANDS = {
+    "up": Entry("headgate.cli.up:up", "Run everything in one process.", RUN),
+    "demo": Entry("headgate.cli.up:demo", "Run everything with a simulated world, in quick time.", RUN),
+    "worker": Entry("headgate.cli.up:worker", "Run only the workers; any number, on any machine.", RUN),
+    "web": Entry("headgate.cli.up:web", "Run only the web server.", RUN),
+    "doctor": Entry("headgate.cli.doctor:doctor", "Find what is wrong, and how to mend it.", LOOK_AFTER),
+    "config": Entry("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
+    "db": Entry("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),
+    "jobs": Entry("headgate.cli.jobs:app", "Look at jobs and dead letters; retry or discard.", LOOK_AFTER),
+    "bench": Entry("headgate.cli.bench:app", "Measure, each figure beside its floor.", MEASURE),
+    "sim": Entry("headgate.cli.sim:sim", "Run the product against seeded faults.", MEASURE),
+}
+
+
+class LazyGroup(TyperGroup):
+    """Lists the table's commands without loading them, and explains what they raise."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, placeholder, rest = super().resolve_command(ctx, args)
+        return name, placeholder and load_command(str(name)), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        with explained_errors(debug=ctx.params["debug"]):
+            return super().invoke(ctx)
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Follows channels, catches everything in them exactly once, and sends messages at a pace that no"
+    " platform punishes.",
+)
+
+
+def load_command(name: str) -> Any:
+    """Import a command of the table and return it ready to be invoked."""
+    module, _, attribute = COMMANDS[name].target.partition(":")
+    target = getattr(importlib.import_module(module), attribute)
+    if isinstance(target, typer.Typer):
+        return get_group(target)
+    single = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    single.command(name)(target)
+    return get_command(single)
+
+
+def _list_commands() -> None:
+    """Put a placeholder for each command into the app; `LazyGroup` puts the real one in its place."""
+    for name, entry in COMMANDS.items():
+
+        def placeholder() -> None: ...
+
+        app.command(name, help=entry.text, rich_help_panel=entry.panel)(placeholder)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"headgate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def headgate(
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder of the database and the files (HEADGATE_DATA_DIR).")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Settings file (HEADGATE_CONFIG); it must exist.", exists=True)
+    ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    del debug, version  # Seen by LazyGroup and by the eager callback.
+    # As variables, so that processes which a command starts have them too.
+    if data_dir is not None:
+        os.environ["HEADGATE_DATA_DIR"] = str(data_dir.expanduser().absolute())
+    if config is not None:
+        os.environ["HEADGATE_CONFIG"] = str(config.absolute())
+    _start_logs()
+
+
+def _start_logs() -> None:
+    """Log as the settings say; if they are wrong, the command that needs them says so."""
+    from headgate.kernel.logs import configure_logs
+    from headgate.kernel.settings import LogSettings, SettingsError, load_settings
+
+    try:
+        log = load_settings().log
+    except SettingsError:
+        log = LogSettings()
+    configure_logs(level=log.level, log_format=log.format)
+
+
+def run() -> None:
+    """Start the console script."""
+    app(prog_name="headgate")
+
+
+_list_commands()

@@ -1,0 +1,38 @@
+"""What a caught thing is, by what is known of its file."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+ItemKind = Literal["package", "clip", "picture", "file"]
+
+_ARCHIVE = re.compile(
+    r"\.(zip|rar|7z|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz|zst)|z\d\d|r\d\d|(7z|zip|rar)\.\d{3})$", re.IGNORECASE
+)
+
+
+def item_kind(*, file_name: str, mime_type: str) -> ItemKind:
+    """Tell packages, clips and pictures from other files; the name outranks what a platform guesses."""
+    if _ARCHIVE.search(file_name):
+        return "package"
+    if mime_type.startswith("video/"):
+        return "clip"
+    if mime_type.startswith("image/"):
+        return "picture"
+    return "file"
+
+
+def item_title(file_name: str) -> str:
+    """Return the name that people see: without the ending, underscores as spaces."""
+    if not file_name:
+        return "Unnamed"
+    stem = _ARCHIVE.sub("", file_name)
+    if stem == file_name:
+        stem = file_name.rpartition(".")[0] or file_name
+    return " ".join(stem.replace("_", " ").split()) or file_name
+
+
+def content_key(*, message_key: str, attachment_key: str, content_id: str) -> str:
+    """Return what makes an item the same: the platform's name of the content, or its only place."""
+    return f"content:{content_id}" if content_id else f"place:{message_key}/{attachment_key}"

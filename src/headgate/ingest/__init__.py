@@ -1,0 +1,1 @@
+"""From sightings to items of the library."""

@@ -1,0 +1,1 @@
+"""From platforms to sightings: which streams to read, reading them, and listening to them."""

@@ -1,0 +1,92 @@
+"""Open connections to platforms, and the one way to call them: paced by a lane, errors classified."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import UUID
+
+from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
+from headgate.domain.errors import Gone, WorkError
+from headgate.lanes import Lanes, plan_lanes
+
+
+class Secrets(Protocol):
+    """Where an account's secrets come from."""
+
+    async def secrets_of(self, account_id: UUID) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True)
+class AccountRef:
+    """What is needed to open an account."""
+
+    id: UUID
+    platform: str
+    name: str
+    established: bool
+
+
+@dataclass
+class Links:
+    """The open connections of this process, one an account."""
+
+    connectors: Mapping[str, Connector]
+    lanes: Lanes
+    secrets: Secrets
+    _open: dict[UUID, Link] = field(default_factory=dict[UUID, Link])
+    _opening: dict[UUID, asyncio.Lock] = field(default_factory=dict[UUID, asyncio.Lock])
+
+    def manifest(self, platform: str) -> Manifest:
+        return self._connector(platform).manifest
+
+    @asynccontextmanager
+    async def call(self, account: AccountRef, kind: CallKind) -> AsyncGenerator[Link, None]:
+        """Make one call in the block, when its lane permits it; whatever it raises is one of our errors."""
+        link = await self.link(account)
+        async with self.lanes.call(str(account.id), kind):
+            with_connector = self._connector(account.platform)
+            try:
+                yield link
+            except (WorkError, asyncio.CancelledError):
+                raise
+            except Exception as error:
+                raise with_connector.classify(error) from error
+
+    async def link(self, account: AccountRef) -> Link:
+        """Return the open connection of an account; open it if need be."""
+        lock = self._opening.setdefault(account.id, asyncio.Lock())
+        async with lock:
+            if account.id not in self._open:
+                self._open[account.id] = await self._connect(account)
+            return self._open[account.id]
+
+    async def drop(self, account_id: UUID) -> None:
+        """Close an account's connection; the next call opens a new one."""
+        link = self._open.pop(account_id, None)
+        if link is not None:
+            await link.close()
+
+    async def close(self) -> None:
+        for account_id in list(self._open):
+            await self.drop(account_id)
+
+    async def _connect(self, account: AccountRef) -> Link:
+        connector = self._connector(account.platform)
+        plans = plan_lanes(connector.manifest.lanes)
+        await self.lanes.ensure(str(account.id), plans, established=account.established)
+        try:
+            return await connector.open(account.name, await self.secrets.secrets_of(account.id))
+        except WorkError:
+            raise
+        except Exception as error:
+            raise connector.classify(error) from error
+
+    def _connector(self, platform: str) -> Connector:
+        connector = self.connectors.get(platform)
+        if connector is None:
+            raise Gone(f"there is no connector for the platform {platform!r} in this installation")
+        return connector

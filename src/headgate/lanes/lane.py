@@ -1,0 +1,207 @@
+"""Lanes: everything that calls outside takes a permit first.
+
+The pace is kept in the database; this is a process's way to it. A permit's time is counted on the monotonic
+clock, from the answer for the earliest moment and from the question for the latest, so that the time on the
+wire can only shorten a permit's life, never lengthen it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from headgate.domain.errors import RateLimited
+from headgate.domain.pacing import (
+    HORIZON_S,
+    ComeBack,
+    ComeBackLater,
+    LanePlan,
+    Pace,
+    Permit,
+    PermitVoid,
+    Refusal,
+    UnknownLane,
+    refuse,
+)
+from headgate.kernel.clock import Clock
+from headgate.kernel.logs import get_logger
+from headgate.lanes import measures
+from headgate.storage import lanes as rows
+from headgate.storage.database import Database
+
+log = get_logger("lanes")
+
+LONGEST_COOL_DOWN_S = 30 * 86_400.0
+_PAUSE_S = 1.0
+"""When the answer took so long that its permits were void on arrival, asking again at once would not help."""
+
+
+class Lanes:
+    """The lanes as one process sees them."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._epochs: dict[str, dict[str, int]] = {}
+
+    async def ensure(self, owner: str, plans: Sequence[LanePlan], *, established: bool) -> None:
+        """Set up an account's or host's lanes; existing ones keep their state and a person's settings."""
+        async with self._database.transaction() as tx:
+            await rows.insert_lanes(tx, owner=owner, plans=plans, established=established)
+            await rows.change_lanes(tx, owner=owner, plans=plans, established=established, by_person=False)
+
+    async def adjust(self, owner: str, kind: str, pace: Pace) -> None:
+        """Set a lane's pace as a person wishes it; defaults do not change it any more."""
+        async with self._database.transaction() as tx:
+            found = [lane for lane in await rows.list_lanes(tx, owner=owner) if lane.kind == kind]
+            if not found:
+                raise UnknownLane(f"there is no lane for {kind} of {owner}")
+            plan = LanePlan(kind, pace, found[0].shared)
+            await rows.change_lanes(tx, owner=owner, plans=[plan], established=None, by_person=True)
+
+    async def forget(self, owner: str) -> None:
+        """Remove the lanes of an owner that is gone."""
+        async with self._database.transaction() as tx:
+            await rows.delete_lanes(tx, owner=owner)
+        self._epochs.pop(owner, None)
+
+    async def acquire(
+        self, owner: str, kind: str, count: int = 1, *, closes_at_s: float | None = None
+    ) -> list[Permit] | ComeBack:
+        """Take permits for up to `count` calls, or learn when there will be room for one.
+
+        `closes_at_s` is the close of a window on the monotonic clock; no permit outlives it. Permits that
+        are not used are lost: they are few and short-lived, and handing them back could break the bound.
+        """
+        if count < 1:
+            raise ValueError("ask for one permit at least")
+        async with self._database.autocommit() as tx:
+            asked_at_s = self._clock.monotonic()
+            taken = await rows.take_permits(
+                tx, owner=owner, kind=kind, count=count, horizon_s=_horizon_s(asked_at_s, closes_at_s)
+            )
+        if taken is None:
+            raise UnknownLane(f"there is no lane for {kind} of {owner}")
+        self._note_lanes(owner, taken)
+        if taken.come_back_s is not None and not taken.delays_s:
+            measures.COME_BACKS.labels(kind).inc()
+            return ComeBack(taken.come_back_s)
+        permits = self._permits(owner, kind, taken, asked_at_s=asked_at_s, closes_at_s=closes_at_s)
+        measures.PERMITS.labels(kind).inc(len(permits))
+        return permits or ComeBack(_PAUSE_S)
+
+    async def wait(self, permit: Permit) -> None:
+        """Wait for the permit's time."""
+        began_at_s = self._clock.monotonic()
+        # A timer may ring a moment early.
+        while (delay_s := permit.due_at_s - self._clock.monotonic()) > 0:
+            await self._clock.sleep(delay_s)
+        measures.WAIT.labels(permit.kind).observe(self._clock.monotonic() - began_at_s)
+
+    def refusal(self, permit: Permit) -> Refusal | None:
+        """Tell why a permit may not be used now, or nothing."""
+        known = self._epochs.get(permit.owner, {})
+        return refuse(permit, at_s=self._clock.monotonic(), epochs=known)
+
+    def spend(self, permit: Permit) -> None:
+        """Use the permit up right before the call, nothing awaited in between; or raise `PermitVoid`."""
+        if refusal := self.refusal(permit):
+            measures.REFUSED.labels(permit.kind, refusal).inc()
+            raise PermitVoid(refusal)
+        permit.spent = True
+
+    @asynccontextmanager
+    async def call(
+        self, owner: str, kind: str, *, closes_at_s: float | None = None
+    ) -> AsyncGenerator[Permit, None]:
+        """Make one call in the block; wait for its turn before, 5 s at most, else raise `ComeBackLater`.
+
+        A `RateLimited` from the block slows the lane down and goes on to the caller.
+        """
+        permit = await self._spent_permit(owner, kind, closes_at_s=closes_at_s)
+        try:
+            yield permit
+        except ComeBackLater:
+            raise
+        except RateLimited as error:
+            await self.signal_limit(permit, retry_after_s=error.retry_after_s)
+            raise
+
+    async def signal_limit(self, permit: Permit, *, retry_after_s: float) -> None:
+        """Tell the lanes of a call that the platform limited it."""
+        measures.LIMIT_SIGNALS.labels(permit.kind).inc()
+        cool_down_s = min(max(retry_after_s, 0.0), LONGEST_COOL_DOWN_S)
+        async with self._database.transaction() as tx:
+            slowed = await rows.signal_limit(
+                tx, owner=permit.owner, epochs=permit.epochs, retry_after_s=cool_down_s
+            )
+        for lane in slowed:
+            self._note_lane(permit.owner, lane.kind, epoch=lane.epoch, rate=lane.rate)
+        log.warning(
+            "the platform limits us",
+            owner=permit.owner,
+            kind=permit.kind,
+            retry_after_s=retry_after_s,
+            rates={lane.kind: lane.rate for lane in slowed},
+        )
+
+    def hear(self, payload: str | None) -> None:
+        """Take a notice that the stock of a lane is void; a lost one costs 7 s of stale stock at most."""
+        if payload is not None:
+            notice = json.loads(payload)
+            self._note_epoch(notice["owner"], notice["kind"], notice["epoch"])
+
+    async def _spent_permit(self, owner: str, kind: str, *, closes_at_s: float | None) -> Permit:
+        patience_ends_at_s = self._clock.monotonic() + HORIZON_S
+        while True:
+            taken = await self.acquire(owner, kind, closes_at_s=closes_at_s)
+            if isinstance(taken, ComeBack):
+                raise ComeBackLater(taken.delay_s)
+            (permit,) = taken
+            if permit.due_at_s > patience_ends_at_s:
+                raise ComeBackLater(permit.due_at_s - self._clock.monotonic())
+            await self.wait(permit)
+            try:
+                self.spend(permit)
+            except PermitVoid as void:
+                if void.refusal == "closed":
+                    raise
+                if self._clock.monotonic() >= patience_ends_at_s:
+                    raise ComeBackLater(_PAUSE_S) from void
+            else:
+                return permit
+
+    def _permits(
+        self, owner: str, kind: str, taken: rows.Taken, *, asked_at_s: float, closes_at_s: float | None
+    ) -> list[Permit]:
+        answered_at_s = self._clock.monotonic()
+        epochs = dict(zip(taken.kinds, taken.epochs, strict=True))
+        permits = [
+            Permit(
+                owner=owner,
+                kind=kind,
+                epochs=epochs,
+                due_at_s=answered_at_s + delay_s,
+                void_at_s=asked_at_s + delay_s + taken.grace_s,
+                closes_at_s=closes_at_s,
+            )
+            for delay_s in taken.delays_s
+        ]
+        return [permit for permit in permits if permit.due_at_s <= permit.void_at_s]
+
+    def _note_lanes(self, owner: str, taken: rows.Taken) -> None:
+        for kind, epoch, rate in zip(taken.kinds, taken.epochs, taken.rates, strict=True):
+            self._note_lane(owner, kind, epoch=epoch, rate=rate)
+
+    def _note_lane(self, owner: str, kind: str, *, epoch: int, rate: float) -> None:
+        self._note_epoch(owner, kind, epoch)
+        measures.RATE.labels(owner, kind).set(rate)
+
+    def _note_epoch(self, owner: str, kind: str, epoch: int) -> None:
+        known = self._epochs.setdefault(owner, {})
+        known[kind] = max(known.get(kind, 0), epoch)
+
+
+def _horizon_s(asked_at_s: float, closes_at_s: float | None) -> float:
+    return HORIZON_S if closes_at_s is None else min(HORIZON_S, max(0.0, closes_at_s - asked_at_s))

@@ -1,0 +1,73 @@
+"""Tokens of programs, kept as hashes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from headgate.storage.database import Tx
+from headgate.storage.queries import load_queries
+from headgate.storage.users import Role
+
+Q = load_queries("api_tokens")
+
+Scope = Literal["read", "write", "admin"]
+
+
+@dataclass(frozen=True)
+class ApiToken:
+    """A token in use, with its owner."""
+
+    id: UUID
+    user_id: UUID
+    user_name: str
+    role: Role
+    scopes: list[Scope]
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True)
+class ApiTokenLine:
+    """A token as its owner sees it in a list; the token itself is not kept."""
+
+    id: UUID
+    name: str
+    scopes: list[Scope]
+    created_at: datetime
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True)
+class NewApiToken:
+    """What is stored of a fresh token."""
+
+    id: UUID
+    user_id: UUID
+    name: str
+    token_hash: bytes
+    scopes: list[Scope]
+
+
+async def insert_api_token(tx: Tx, token: NewApiToken, *, now: datetime) -> ApiTokenLine:
+    line = await tx.one(ApiTokenLine, Q["insert_api_token"], now=now, **vars(token))
+    if line is None:
+        raise RuntimeError("an insert without a conflict clause returned no row")
+    return line
+
+
+async def get_api_token(tx: Tx, token_hash: bytes) -> ApiToken | None:
+    return await tx.one(ApiToken, Q["get_api_token"], token_hash=token_hash)
+
+
+async def touch_api_token(tx: Tx, token_id: UUID, *, now: datetime) -> None:
+    await tx.execute(Q["touch_api_token"], id=token_id, now=now)
+
+
+async def list_api_tokens(tx: Tx, user_id: UUID) -> list[ApiTokenLine]:
+    return await tx.all(ApiTokenLine, Q["list_api_tokens"], user_id=user_id)
+
+
+async def delete_api_token(tx: Tx, *, token_id: UUID, user_id: UUID) -> bool:
+    return await tx.execute(Q["delete_api_token"], id=token_id, user_id=user_id) > 0

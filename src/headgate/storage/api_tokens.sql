@@ -1,0 +1,27 @@
+-- name: insert_api_token
+insert into api_token (id, user_id, name, token_hash, scopes, created_at)
+values (
+    %(id)s::uuid, %(user_id)s::uuid, %(name)s::text, %(token_hash)s::bytea, %(scopes)s::text[],
+    %(now)s::timestamptz
+)
+returning id, name, scopes, created_at, last_used_at
+
+-- name: get_api_token
+-- The user comes along: a token can never do more than its owner may today.
+select t.id, t.user_id, u.name as user_name, u.role, t.scopes, t.last_used_at
+from api_token t
+join app_user u on u.id = t.user_id
+where t.token_hash = %(token_hash)s::bytea
+
+-- name: touch_api_token
+update api_token set last_used_at = %(now)s::timestamptz
+where id = %(id)s::uuid and (last_used_at is null or last_used_at < %(now)s::timestamptz)
+
+-- name: list_api_tokens
+select id, name, scopes, created_at, last_used_at
+from api_token
+where user_id = %(user_id)s::uuid
+order by created_at desc, id desc
+
+-- name: delete_api_token
+delete from api_token where id = %(id)s::uuid and user_id = %(user_id)s::uuid

@@ -1,0 +1,10 @@
+"""The embedded PostgreSQL: the binaries of a wheel under a life cycle of our own.
+
+`EmbeddedServer` is the whole public face. Beneath it: `layout` knows the paths, `programs` the binaries and
+who runs them, `cluster` makes the database folder, `locks` says who is there.
+"""
+
+from headgate.storage.embedded.programs import MAJOR_VERSION, client_program
+from headgate.storage.embedded.server import DATABASE, EmbeddedServer
+
+__all__ = ["DATABASE", "MAJOR_VERSION", "EmbeddedServer", "client_program"]

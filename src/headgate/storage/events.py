@@ -1,0 +1,41 @@
+"""Events for people's pages: a hint that something of a kind changed, sent when the transaction commits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import UUID
+
+from headgate.storage.database import Tx
+from headgate.storage.queries import load_queries
+
+Q = load_queries("events")
+
+CHANNEL = "headgate_event"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something of this kind changed; the audience is one user, or everyone."""
+
+    kind: str
+    audience: UUID | None = None
+
+    def dump(self) -> str:
+        return json.dumps({"kind": self.kind, "audience": str(self.audience) if self.audience else None})
+
+    @classmethod
+    def parse(cls, payload: str) -> Event | None:
+        """Return the event of a notice, or nothing if it makes no sense."""
+        try:
+            fields = cast("dict[str, Any]", json.loads(payload))
+            audience = fields["audience"]
+            return cls(str(fields["kind"]), UUID(audience) if audience else None)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+
+async def publish(tx: Tx, event: Event) -> None:
+    """Tell all processes; equal events of one transaction arrive once."""
+    await tx.execute(Q["publish"], payload=event.dump())

@@ -1,0 +1,2 @@
+-- name: publish
+select pg_notify('headgate_event', %(payload)s::text)

@@ -1,0 +1,143 @@
+"""Lanes in the database: one row each, shared by every process and machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from headgate.domain.pacing import Cause, LanePlan
+from headgate.storage.database import Tx
+from headgate.storage.queries import load_queries
+
+Q = load_queries("lanes")
+
+NOTICES = "headgate_lane"
+"""Where a process hears that the stock of a lane is void."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The answer to a request for permits; delays count from the moment the database answered."""
+
+    delays_s: list[float]
+    come_back_s: float | None
+    kinds: list[str]
+    epochs: list[int]
+    rates: list[float]
+    grace_s: float
+
+
+@dataclass(frozen=True)
+class Slowed:
+    """A lane as a limit signal left it."""
+
+    kind: str
+    epoch: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class LaneRow:
+    """A lane as people see it."""
+
+    owner: str
+    kind: str
+    shared: str | None
+    ceiling: float
+    burst: int
+    daily_cap: int | None
+    established: bool
+    pinned: bool
+    rate: float
+    rate_at: datetime
+    rate_cause: Cause
+    epoch: int
+    warm_days: int
+    cool_down_s: float
+    next_call_s: float
+    used_today: int
+
+
+@dataclass(frozen=True)
+class LaneChange:
+    """One change of a lane's rate, and why it happened."""
+
+    at: datetime
+    from_rate: float
+    to_rate: float
+    cause: Cause
+    cool_until: datetime | None
+
+
+async def take_permits(tx: Tx, *, owner: str, kind: str, count: int, horizon_s: float) -> Taken | None:
+    """Take up to `count` permits in one statement; nothing if there is no such lane.
+
+    The lanes stay locked until the transaction ends, so it should hold nothing else.
+    """
+    return await tx.one(Taken, Q["take_permits"], owner=owner, kind=kind, count=count, horizon_s=horizon_s)
+
+
+async def signal_limit(
+    tx: Tx, *, owner: str, epochs: Mapping[str, int], retry_after_s: float
+) -> list[Slowed]:
+    """Slow and cool down the lanes that a limited call drew on; return those that changed."""
+    return await tx.all(
+        Slowed,
+        Q["signal_limit"],
+        owner=owner,
+        kinds=list(epochs),
+        epochs=list(epochs.values()),
+        retry_after_s=retry_after_s,
+    )
+
+
+async def insert_lanes(tx: Tx, *, owner: str, plans: Sequence[LanePlan], established: bool) -> int:
+    """Set up the lanes that an owner lacks; those that exist stay as they are."""
+    return await tx.execute(Q["insert_lanes"], owner=owner, established=established, **_columns(plans))
+
+
+async def change_lanes(
+    tx: Tx,
+    *,
+    owner: str,
+    plans: Sequence[LanePlan],
+    established: bool | None,
+    by_person: bool,
+) -> int:
+    """Bring lanes to new settings and return how many changed; a person's settings outrank defaults."""
+    cause: Cause = "adjusted" if by_person else "settings"
+    return await tx.execute(
+        Q["change_lanes"],
+        owner=owner,
+        established=established,
+        by_person=by_person,
+        cause=cause,
+        **_columns(plans),
+    )
+
+
+async def list_lanes(tx: Tx, *, owner: str | None = None) -> list[LaneRow]:
+    """Return all lanes, or one owner's."""
+    return await tx.all(LaneRow, Q["list_lanes"], owner=owner)
+
+
+async def list_lane_changes(tx: Tx, *, owner: str, kind: str, count: int = 100) -> list[LaneChange]:
+    """Return the newest changes of a lane's rate."""
+    return await tx.all(LaneChange, Q["list_lane_changes"], owner=owner, kind=kind, count=count)
+
+
+async def delete_lanes(tx: Tx, *, owner: str) -> int:
+    """Forget an owner's lanes, with their history."""
+    return await tx.execute(Q["delete_lanes"], owner=owner)
+
+
+def _columns(plans: Sequence[LanePlan]) -> dict[str, list[Any]]:
+    return {
+        "kinds": [plan.kind for plan in plans],
+        "ceilings": [plan.pace.per_minute for plan in plans],
+        "bursts": [plan.pace.burst for plan in plans],
+        "daily_caps": [plan.pace.daily_cap for plan in plans],
+        "shareds": [plan.shared for plan in plans],
+    }

@@ -1,0 +1,289 @@
+-- name: take_permits
+-- One statement, one round trip. The lanes are locked in the order of their names; only then is the time
+-- read, so that a wait for the lock cannot make it old. Everything that decides stands in the locked rows
+-- themselves: after such a wait, other tables would still show what they held before it.
+-- Seconds count from that moment. Nothing is written unless something is granted.
+with recursive locked as materialized (
+    select *
+    from lane
+    where owner = %(owner)s
+        and kind in (
+            %(kind)s::text,
+            (select shared from lane where owner = %(owner)s and kind = %(kind)s)
+        )
+    order by kind
+    for update
+),
+moment as materialized (
+    select headgate_real_now() as at, count(*) as lanes from locked
+),
+warmed as (
+    select
+        l.*,
+        m.at,
+        coalesce(m.at >= l.warm_at + interval '24 hours', false) as day_passed
+    from locked l
+    cross join moment m
+),
+recovered as (
+    select
+        w.*,
+        w.warm_days + w.day_passed::int as new_warm_days,
+        lane_recovered(
+            w.rate,
+            lane_limit(w.ceiling, w.established, w.warm_days + w.day_passed::int),
+            w.ceiling,
+            lane_seconds(w.at - w.rate_at)
+        ) as new_rate,
+        greatest(w.use_slot, lane_slot(w.at)) as new_slot,
+        lane_uses_at(w.uses, least(lane_slot(w.at) - w.use_slot, 98)::int) as new_uses
+    from warmed w
+),
+counted as (
+    select
+        r.*,
+        60.0 / r.new_rate as interval_s,
+        lane_tolerance_s(r.ceiling, r.burst) as tolerance_s,
+        r.daily_cap - (select sum(use) from unnest(r.new_uses) as use) as calls_left
+    from recovered r
+),
+paced as materialized (
+    select
+        c.*,
+        row_number() over (order by c.kind) as place,
+        least(lane_seconds(c.tat - c.at), 7.0 + c.tolerance_s + c.interval_s) as tat_s,
+        greatest(
+            0.0,
+            lane_seconds(c.cool_until - c.at),
+            case
+                when c.calls_left <= 0 then (
+                    select min(900.0 * (c.new_slot + ring.place) - extract(epoch from c.at))
+                    from (
+                        select u.place, sum(u.use) over (order by u.place) as freed
+                        from unnest(c.new_uses) with ordinality as u (use, place)
+                    ) as ring
+                    where ring.freed + c.calls_left > 0
+                )::double precision
+            end
+        ) as start_s
+    from counted c
+),
+schedule (number, at_s, tats_s) as (
+    select 0, 0.0::double precision, (select array_agg(tat_s order by place) from paced)
+    union all
+    select s.number + 1, due.at_s, moved.tats_s
+    from schedule s
+    cross join lateral (
+        select max(greatest(p.start_s, s.tats_s[p.place] - p.tolerance_s)) as at_s
+        from paced p
+    ) as due
+    cross join lateral (
+        select array_agg(greatest(s.tats_s[p.place], due.at_s) + p.interval_s order by p.place) as tats_s
+        from paced p
+    ) as moved
+    where s.number < %(count)s and s.at_s <= %(horizon_s)s
+),
+granted as materialized (
+    select
+        coalesce(array_agg(s.at_s order by s.number) filter (where s.fits), '{}') as delays_s,
+        min(s.at_s) filter (where not s.fits) as come_back_s,
+        count(*) filter (where s.fits) as calls
+    from (
+        select
+            number,
+            at_s,
+            at_s <= %(horizon_s)s and number <= coalesce(lanes.calls_left, number) as fits
+        from schedule
+        cross join (select min(calls_left) as calls_left from paced) as lanes
+        where number > 0
+    ) as s
+),
+written as (
+    update lane l
+    set
+        tat = p.at + make_interval(secs => ceil(s.tats_s[p.place] * 1e6) / 1e6),
+        rate = p.new_rate,
+        rate_at = case when p.new_rate <> p.rate then p.at else p.rate_at end,
+        rate_cause = case
+            when p.new_rate = p.rate then p.rate_cause
+            when p.day_passed then 'warmed_up'
+            else 'recovered'
+        end,
+        warm_days = p.new_warm_days,
+        warm_at = case when p.warm_at is null or p.day_passed then p.at else p.warm_at end,
+        use_slot = p.new_slot,
+        uses = p.new_uses[1:97] || (p.new_uses[98] + g.calls)::int
+    from paced p
+    cross join granted g
+    join schedule s on s.number = g.calls
+    where l.owner = p.owner and l.kind = p.kind and g.calls > 0
+)
+select
+    g.delays_s,
+    g.come_back_s,
+    lanes.*
+from granted g
+cross join (
+    select
+        array_agg(kind order by place) as kinds,
+        array_agg(epoch order by place) as epochs,
+        array_agg(new_rate order by place) as rates,
+        min(lane_grace_s(ceiling, burst)) as grace_s
+    from paced
+) as lanes
+where lanes.kinds is not null
+
+-- name: signal_limit
+-- A signal counts against the rate only if its call drew on the present rate; a signal of an older call
+-- can only lengthen the cool-down. Both void the stock, which would be fired into the cool-down.
+with told as (
+    select * from unnest(%(kinds)s::text[], %(epochs)s::bigint[]) as t (kind, epoch)
+),
+locked as materialized (
+    select * from lane where owner = %(owner)s and kind = any(%(kinds)s) order by kind for update
+),
+moment as materialized (
+    select headgate_real_now() as at, count(*) as lanes from locked
+),
+judged as materialized (
+    select
+        k.*,
+        m.at,
+        t.epoch >= k.rate_epoch as counts,
+        greatest(k.cool_until, m.at + make_interval(secs => %(retry_after_s)s)) as new_cool_until
+    from locked k
+    join told t using (kind)
+    cross join moment m
+)
+update lane l
+set
+    epoch = j.epoch + 1,
+    cool_until = j.new_cool_until,
+    rate = case when j.counts then greatest(least(1.0, j.ceiling), j.rate / 2) else j.rate end,
+    rate_at = case when j.counts then j.at else j.rate_at end,
+    rate_cause = case when j.counts then 'limit_signal' else j.rate_cause end,
+    rate_epoch = case when j.counts then j.epoch + 1 else j.rate_epoch end,
+    warm_at = null
+from judged j
+where l.owner = j.owner and l.kind = j.kind and (j.counts or j.new_cool_until > j.cool_until)
+returning l.kind, l.epoch, l.rate
+
+-- name: insert_lanes
+-- A lane that exists keeps its state; `change_lanes` brings its settings up to date.
+insert into lane (
+    owner, kind, shared, ceiling, burst, daily_cap, established,
+    rate, rate_at, rate_cause, tat, cool_until, use_slot
+)
+select
+    %(owner)s, w.kind, w.shared, w.ceiling, w.burst, w.daily_cap, %(established)s,
+    lane_limit(w.ceiling, %(established)s, 0), m.at, 'created', m.at, m.at, lane_slot(m.at)
+from unnest(
+    %(kinds)s::text[], %(ceilings)s::float8[], %(bursts)s::int[], %(daily_caps)s::int[], %(shareds)s::text[]
+) as w (kind, ceiling, burst, daily_cap, shared)
+cross join (select headgate_real_now() as at) as m
+order by w.kind
+on conflict (owner, kind) do nothing
+
+-- name: change_lanes
+-- A new ceiling or burst starts the lane anew, without an allowance, from the moment at which the last
+-- permit of the old pace is void: the two paces never add up. A lane that was slowed stays slowed.
+with wished as (
+    select *
+    from unnest(
+        %(kinds)s::text[], %(ceilings)s::float8[], %(bursts)s::int[], %(daily_caps)s::int[], %(shareds)s::text[]
+    ) as w (kind, ceiling, burst, daily_cap, shared)
+),
+locked as materialized (
+    select * from lane where owner = %(owner)s and kind = any(%(kinds)s) order by kind for update
+),
+moment as materialized (
+    select headgate_real_now() as at, count(*) as lanes from locked
+),
+settled as (
+    select
+        k.owner, k.kind, k.tat, k.epoch, k.rate_epoch, k.rate, k.rate_at, k.rate_cause,
+        m.at,
+        w.shared as new_shared,
+        coalesce(%(established)s, k.established) as new_established,
+        k.pinned or %(by_person)s as new_pinned,
+        case when kept then k.ceiling else w.ceiling end as new_ceiling,
+        case when kept then k.burst else w.burst end as new_burst,
+        case when kept then k.daily_cap else w.daily_cap end as new_daily_cap,
+        not kept and (k.ceiling, k.burst) is distinct from (w.ceiling, w.burst) as repaced,
+        lane_grace_s(k.ceiling, k.burst) as old_grace_s,
+        k.rate < lane_limit(k.ceiling, k.established, k.warm_days) as slowed,
+        k.warm_days
+    from locked k
+    join wished w using (kind)
+    cross join moment m
+    cross join lateral (select k.pinned and not %(by_person)s as kept) as person
+),
+rated as materialized (
+    select
+        s.*,
+        case when s.slowed then least(s.rate, limits.top) else limits.top end as new_rate
+    from settled s
+    cross join lateral (
+        select lane_limit(s.new_ceiling, s.new_established, s.warm_days) as top
+    ) as limits
+)
+update lane l
+set
+    shared = r.new_shared,
+    ceiling = r.new_ceiling,
+    burst = r.new_burst,
+    daily_cap = r.new_daily_cap,
+    established = r.new_established,
+    pinned = r.new_pinned,
+    rate = r.new_rate,
+    rate_at = case when r.repaced or r.new_rate <> r.rate then r.at else r.rate_at end,
+    rate_cause = case when r.repaced or r.new_rate <> r.rate then %(cause)s else r.rate_cause end,
+    epoch = r.epoch + r.repaced::int,
+    rate_epoch = case when r.repaced then r.epoch + 1 else r.rate_epoch end,
+    tat = case
+        when r.repaced then
+            greatest(
+                r.at, least(r.tat, r.at + interval '5 seconds') + make_interval(secs => r.old_grace_s)
+            )
+            + make_interval(secs => lane_tolerance_s(r.new_ceiling, r.new_burst) + 60.0 / r.new_rate)
+        else r.tat
+    end
+from rated r
+where l.owner = r.owner
+    and l.kind = r.kind
+    and (l.shared, l.ceiling, l.burst, l.daily_cap, l.established, l.pinned, l.rate)
+    is distinct from (
+        r.new_shared, r.new_ceiling, r.new_burst, r.new_daily_cap, r.new_established, r.new_pinned, r.new_rate
+    )
+
+-- name: list_lanes
+-- All lanes, or those of one owner, as people see them.
+select
+    l.owner, l.kind, l.shared, l.ceiling, l.burst, l.daily_cap, l.established, l.pinned,
+    l.rate, l.rate_at, l.rate_cause, l.epoch, l.warm_days,
+    greatest(0.0, lane_seconds(l.cool_until - m.at)) as cool_down_s,
+    greatest(
+        0.0,
+        lane_seconds(l.cool_until - m.at),
+        lane_seconds(l.tat - m.at) - lane_tolerance_s(l.ceiling, l.burst)
+    ) as next_call_s,
+    (
+        select sum(use)::int
+        from unnest(lane_uses_at(l.uses, least(lane_slot(m.at) - l.use_slot, 98)::int)) as use
+    ) as used_today
+from lane l
+cross join (select headgate_real_now() as at) as m
+where %(owner)s::text is null or l.owner = %(owner)s
+order by l.owner, l.kind
+
+-- name: list_lane_changes
+-- How a lane's rate came to be what it is, newest first.
+select at, from_rate, to_rate, cause, cool_until
+from lane_change
+where owner = %(owner)s and kind = %(kind)s
+order by id desc
+limit %(count)s
+
+-- name: delete_lanes
+-- The owner is gone.
+delete from lane where owner = %(owner)s

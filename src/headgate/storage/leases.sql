@@ -1,0 +1,34 @@
+-- name: take_lease
+-- A free or expired lease changes hands; a repeated request finds its own. The time is read again once
+-- the row is locked, so that a wait for the lock cannot shorten the lease nor judge it by an old time.
+insert into lease (name, token, holder, expires_at)
+values (
+    %(name)s, %(token)s, %(holder)s, headgate_real_now() + make_interval(secs => %(ttl_s)s)
+)
+on conflict (name) do update set
+    token = excluded.token,
+    holder = excluded.holder,
+    expires_at = headgate_real_now() + make_interval(secs => %(ttl_s)s)
+where lease.expires_at <= headgate_real_now() or lease.token = excluded.token
+returning true as done
+
+-- name: renew_lease
+-- What has expired is lost, even if nobody else wanted it.
+update lease set expires_at = headgate_real_now() + make_interval(secs => %(ttl_s)s)
+where name = %(name)s and token = %(token)s and expires_at > headgate_real_now()
+returning true as done
+
+-- name: release_lease
+-- Only the holder's own; a lease that went to somebody else stays theirs.
+delete from lease where name = %(name)s and token = %(token)s
+returning true as done
+
+-- name: check_lease
+-- The lock keeps the lease from changing hands until the transaction has ended.
+select true as done from lease where name = %(name)s and token = %(token)s for share
+
+-- name: list_leases
+-- Who holds what, as people see it.
+select name, holder, extract(epoch from expires_at - headgate_real_now())::float8 as left_s
+from lease
+order by name

@@ -1,0 +1,72 @@
+"""Secrets of accounts and services, sealed by the vault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from headgate.domain.errors import UserError
+from headgate.storage.database import Tx
+from headgate.storage.queries import load_queries
+from headgate.storage.vault import KEY_FILE, Sealed, Vault, make_vault, read_vault
+
+Q = load_queries("secrets")
+
+
+@dataclass(frozen=True)
+class _Row:
+    owner: str
+    name: str
+    key_id: str
+    ciphertext: bytes
+
+
+async def open_vault(tx: Tx, data_dir: Path) -> Vault:
+    """Return the vault of the data folder; make its key only while nothing was sealed with another."""
+    vault = read_vault(data_dir)
+    if vault is not None:
+        return vault
+    sealed = await tx.value(Q["count_secrets"])
+    if sealed:
+        raise UserError(
+            f"The database holds {sealed} sealed secrets, but the key file {data_dir / KEY_FILE} is missing.",
+            remedy="Restore the file from a backup of the data folder; without it the accounts must sign in"
+            " again.",
+        )
+    return make_vault(data_dir)
+
+
+async def put_secret(tx: Tx, vault: Vault, plain: str, *, owner: str, name: str) -> None:
+    sealed = vault.seal(plain, owner=owner, name=name)
+    await tx.execute(Q["upsert_secret"], owner=owner, name=name, **vars(sealed))
+
+
+async def get_secret(tx: Tx, vault: Vault, *, owner: str, name: str) -> str | None:
+    row = await tx.one(_Row, Q["get_secret"], owner=owner, name=name)
+    return None if row is None else _open(vault, row)
+
+
+async def list_secret_names(tx: Tx, owner: str) -> list[str]:
+    return await tx.column(Q["list_secret_names"], owner=owner)
+
+
+async def delete_secret(tx: Tx, *, owner: str, name: str) -> bool:
+    return await tx.execute(Q["delete_secret"], owner=owner, name=name) > 0
+
+
+async def seal_anew(tx: Tx, vault: Vault) -> int:
+    """Seal everything with the vault's first key and return how many secrets were under older ones."""
+    rows = await tx.all(_Row, Q["list_secrets_of_old_keys"], key_id=vault.key_id)
+    fresh = [vault.seal(_open(vault, row), owner=row.owner, name=row.name) for row in rows]
+    await tx.execute(
+        Q["update_ciphertexts"],
+        key_id=vault.key_id,
+        owners=[row.owner for row in rows],
+        names=[row.name for row in rows],
+        ciphertexts=[sealed.ciphertext for sealed in fresh],
+    )
+    return len(rows)
+
+
+def _open(vault: Vault, row: _Row) -> str:
+    return vault.unseal(Sealed(row.key_id, row.ciphertext), owner=row.owner, name=row.name)

@@ -1,0 +1,30 @@
+-- name: upsert_secret
+insert into secret (owner, name, key_id, ciphertext)
+values (%(owner)s::text, %(name)s::text, %(key_id)s::text, %(ciphertext)s::bytea)
+on conflict (owner, name) do update set key_id = excluded.key_id, ciphertext = excluded.ciphertext
+
+-- name: get_secret
+select owner, name, key_id, ciphertext from secret
+where owner = %(owner)s::text and name = %(name)s::text
+
+-- name: list_secret_names
+select name from secret where owner = %(owner)s::text order by name
+
+-- name: delete_secret
+delete from secret where owner = %(owner)s::text and name = %(name)s::text
+
+-- name: count_secrets
+select count(*) from secret
+
+-- name: list_secrets_of_old_keys
+-- Locked, so that a secret written meanwhile is not put back to its old value.
+select owner, name, key_id, ciphertext from secret
+where key_id <> %(key_id)s::text
+order by owner, name
+for update
+
+-- name: update_ciphertexts
+update secret
+set key_id = %(key_id)s::text, ciphertext = fresh.ciphertext
+from unnest(%(owners)s::text[], %(names)s::text[], %(ciphertexts)s::bytea[]) as fresh (owner, name, ciphertext)
+where secret.owner = fresh.owner and secret.name = fresh.name

@@ -1,0 +1,39 @@
+-- name: lock_users
+-- Two setup forms at once must not make two first administrators.
+lock table app_user in share row exclusive mode
+
+-- name: count_users
+select count(*) from app_user
+
+-- name: insert_user
+-- The name may be taken in another spelling; then no row comes back.
+insert into app_user (id, name, password_hash, role, created_at)
+values (%(id)s::uuid, %(name)s::text, %(password_hash)s::text, %(role)s::text, %(now)s::timestamptz)
+on conflict (lower(name)) do nothing
+returning id, name, role, password_hash
+
+-- name: get_user
+select id, name, role, password_hash from app_user where id = %(id)s::uuid
+
+-- name: get_user_by_name
+select id, name, role, password_hash from app_user where lower(name) = lower(%(name)s::text)
+
+-- name: set_password_hash
+update app_user set password_hash = %(password_hash)s::text where id = %(id)s::uuid
+
+-- name: replace_password_hash
+-- A rehash after a sign-in must not undo a password that was changed meanwhile.
+update app_user set password_hash = %(password_hash)s::text
+where id = %(id)s::uuid and password_hash = %(old_hash)s::text
+
+-- name: insert_setup_link
+insert into setup_link (token_hash, created_at, expires_at)
+values (%(token_hash)s::bytea, %(now)s::timestamptz, %(expires_at)s::timestamptz)
+
+-- name: is_setup_link_open
+select exists (
+    select from setup_link where token_hash = %(token_hash)s::bytea and expires_at > %(now)s::timestamptz
+) and not exists (select from app_user)
+
+-- name: delete_setup_links
+delete from setup_link

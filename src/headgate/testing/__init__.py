@@ -1,0 +1,27 @@
+"""The simulated world: a platform with faults, a virtual clock, and the suites that connectors pass.
+
+clock = VirtualClock(datetime(2026, 3, 1, tzinfo=UTC))
+world = World(seed=1, clock=clock, profile=telegram_like)
+world.add_account("reader")
+world.add_stream("packs")
+link = await SimulatedConnector(world).open("reader", {})
+"""
+
+from headgate.kernel.clock import VirtualClock
+from headgate.testing.content import file_of
+from headgate.testing.demo_world import build_demo_world
+from headgate.testing.faults import FaultRates
+from headgate.testing.platform import SimulatedConnector
+from headgate.testing.profiles import PRESETS, Profile
+from headgate.testing.world import World
+
+__all__ = [
+    "PRESETS",
+    "FaultRates",
+    "Profile",
+    "SimulatedConnector",
+    "VirtualClock",
+    "World",
+    "build_demo_world",
+    "file_of",
+]

@@ -1,0 +1,34 @@
+"""The simulated platform's connector: the first of them, and the one that the demo uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headgate.connectors.protocol import Connector, Link, Manifest
+from headgate.domain.errors import WorkError
+from headgate.testing.errors import SimAuthError, SimBanned, classify
+from headgate.testing.link import SimulatedLink
+from headgate.testing.platform_state import PlatformState
+
+
+class SimulatedConnector(Connector):
+    """Opens accounts of one world."""
+
+    def __init__(self, world: PlatformState) -> None:
+        self._world = world
+        self._manifest = world.profile.manifest()
+
+    @property
+    def manifest(self) -> Manifest:
+        return self._manifest
+
+    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+        known = self._world.accounts.get(account)
+        if known is None or known.state == "logged_out":
+            raise SimAuthError(f"{account} is not signed in")
+        if known.state == "banned":
+            raise SimBanned(f"{account} is banned")
+        return SimulatedLink(self._world, account)
+
+    def classify(self, error: BaseException) -> WorkError:
+        return classify(error)

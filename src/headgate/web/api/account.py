@@ -1,0 +1,93 @@
+"""The caller's own account and API tokens.
+
+Making and revoking takes the scope `admin`, so that a leaked lesser token cannot make others that
+outlive it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from fastapi import HTTPException
+from pydantic import BaseModel, Field
+
+from headgate.storage import api_tokens
+from headgate.storage.api_tokens import Scope
+from headgate.storage.users import Role
+from headgate.web.accounts import LONGEST_NAME, make_api_token
+from headgate.web.callers import CurrentCaller
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite
+
+routes = Routes("/api/v1", in_schema=True)
+
+
+class MeAnswer(BaseModel):
+    """Who is calling."""
+
+    name: str
+    role: Role
+    scopes: list[Scope]
+
+
+class TokenAnswer(BaseModel):
+    """A token without the token itself."""
+
+    id: UUID
+    name: str
+    scopes: list[Scope]
+    created_at: datetime
+    last_used_at: datetime | None
+
+
+class TokensAnswer(BaseModel):
+    tokens: list[TokenAnswer]
+
+
+class FreshTokenAnswer(TokenAnswer):
+    """A new token, shown this once."""
+
+    token: str
+
+
+class TokenWish(BaseModel):
+    """What a new token is for."""
+
+    name: str = Field(min_length=1, max_length=LONGEST_NAME)
+    scopes: list[Scope] = Field(min_length=1, max_length=3)
+
+
+@routes.get("/me", door=scope("read"), tags=["account"])
+async def get_me(caller: CurrentCaller) -> MeAnswer:
+    """Tell who is calling."""
+    return MeAnswer(name=caller.user_name, role=caller.role, scopes=sorted(caller.scopes))
+
+
+@routes.get("/tokens", door=scope("read"), tags=["account"])
+async def list_tokens(site: CurrentSite, caller: CurrentCaller) -> TokensAnswer:
+    """List the caller's API tokens."""
+    async with site.transaction() as tx:
+        lines = await api_tokens.list_api_tokens(tx, caller.user_id)
+    return TokensAnswer(tokens=[TokenAnswer(**vars(line)) for line in lines])
+
+
+@routes.post("/tokens", door=scope("admin"), status_code=201, tags=["account"])
+async def add_token(site: CurrentSite, caller: CurrentCaller, wish: TokenWish) -> FreshTokenAnswer:
+    """Make an API token; the answer is the only place where it can be seen."""
+    if not caller.scopes.issuperset(wish.scopes):
+        raise HTTPException(403, "A token cannot give more than it has.")
+    async with site.transaction() as tx:
+        fresh = await make_api_token(
+            tx, site, user_id=caller.user_id, name=wish.name, scopes=sorted(set(wish.scopes))
+        )
+    return FreshTokenAnswer(token=fresh.token, **vars(fresh.line))
+
+
+@routes.delete("/tokens/{token_id}", door=scope("admin"), status_code=204, tags=["account"])
+async def revoke_token(site: CurrentSite, caller: CurrentCaller, token_id: UUID) -> None:
+    """Revoke an API token at once."""
+    async with site.transaction() as tx:
+        if not await api_tokens.delete_api_token(tx, token_id=token_id, user_id=caller.user_id):
+            raise not_found("There is no such token.")

@@ -1,0 +1,64 @@
+"""Channels and how far they were read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import BaseModel
+
+from headgate.storage.channel_overview import FIRST, ChannelLine, ChannelPlace, list_channels
+from headgate.web.cursors import read_channel_place, write_channel_place
+from headgate.web.door import Routes, scope
+from headgate.web.parts import CurrentSite
+
+routes = Routes("/api/v1", in_schema=True)
+
+
+class ChannelAnswer(BaseModel):
+    """A channel; positions are strings, because JSON numbers lose digits of 64-bit ones."""
+
+    id: UUID
+    platform: str
+    kind: Literal["stream", "listing"]
+    title: str
+    floor: str | None
+    head: str | None
+    covered_share: float | None
+    message_count: int
+    messages_scanned: int
+    scanned_at: datetime | None
+    due_at: datetime | None
+
+    @classmethod
+    def of(cls, line: ChannelLine) -> ChannelAnswer:
+        fields = vars(line) | {"floor": _text(line.floor), "head": _text(line.head)}
+        return cls(**fields)
+
+
+class ChannelsAnswer(BaseModel):
+    """A page of channels by title; `next` goes into `after` of the next call."""
+
+    channels: list[ChannelAnswer]
+    next: str | None
+
+
+def _text(position: int | None) -> str | None:
+    return None if position is None else str(position)
+
+
+@routes.get("/channels", door=scope("read"), tags=["channels"])
+async def list_all(
+    site: CurrentSite, after: str = "", limit: Annotated[int, Query(ge=1, le=500)] = 100
+) -> ChannelsAnswer:
+    """List channels by title."""
+    place = read_channel_place(after) if after else FIRST
+    async with site.transaction() as tx:
+        found = await list_channels(tx, after=place, limit=limit + 1)
+    lines = found[:limit]
+    following = (
+        write_channel_place(ChannelPlace(lines[-1].title, lines[-1].id)) if len(found) > limit else None
+    )
+    return ChannelsAnswer(channels=[ChannelAnswer.of(line) for line in lines], next=following)

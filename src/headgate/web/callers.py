@@ -1,0 +1,113 @@
+"""Who is asking: a person with a session, or a program with an API token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, cast
+from uuid import UUID
+
+from fastapi import Depends, HTTPException, Request
+
+from headgate.storage import api_tokens, user_sessions
+from headgate.storage.api_tokens import Scope
+from headgate.storage.database import Tx
+from headgate.storage.users import Role
+from headgate.web.parts import site_of
+from headgate.web.sessions import COOKIE
+from headgate.web.tokens import csrf_token, token_hash
+
+_TOUCH_AFTER = timedelta(minutes=1)
+_IMPLIED: dict[Scope, frozenset[Scope]] = {
+    "read": frozenset({"read"}),
+    "write": frozenset({"read", "write"}),
+    "admin": frozenset({"read", "write", "admin"}),
+}
+_OF_ROLE: dict[Role, frozenset[Scope]] = {"member": _IMPLIED["write"], "admin": _IMPLIED["admin"]}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who is asking, and what they may do."""
+
+    user_id: UUID
+    user_name: str
+    role: Role
+    scopes: frozenset[Scope]
+    session_id: UUID | None = None
+    csrf_token: str = ""
+    """Only a session has one: a token in a header cannot be sent by another site."""
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role == "admin"
+
+
+def scopes_of(role: Role, granted: list[Scope]) -> frozenset[Scope]:
+    """Return what a token may do: what it was granted, as far as its owner may do it today."""
+    wide: set[Scope] = set()
+    for scope in granted:
+        wide |= _IMPLIED[scope]
+    return _OF_ROLE[role] & wide
+
+
+def scopes_of_role(role: Role) -> frozenset[Scope]:
+    return _OF_ROLE[role]
+
+
+async def identify(request: Request) -> Caller | None:
+    """Return who is asking, or nothing; asked once a request."""
+    if not hasattr(request.state, "caller"):
+        site = site_of(request)
+        now = site.parts.real_clock.now()
+        bearer = _bearer_token(request)
+        cookie = request.cookies.get(COOKIE)
+        caller: Caller | None = None
+        if bearer is not None:
+            async with site.transaction() as tx:
+                caller = await _from_api_token(tx, bearer, now)
+        elif cookie:
+            async with site.transaction() as tx:
+                caller = await _from_session(tx, cookie, now)
+        request.state.caller = caller
+    return cast("Caller | None", request.state.caller)
+
+
+def _bearer_token(request: Request) -> str | None:
+    """Return the token of the header; one that is there but not a bearer's counts as a wrong one."""
+    header = request.headers.get("authorization")
+    if header is None:
+        return None
+    kind, _, token = header.partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
+async def _from_api_token(tx: Tx, token: str, now: datetime) -> Caller | None:
+    known = await api_tokens.get_api_token(tx, token_hash(token))
+    if known is None:
+        return None
+    if known.last_used_at is None or now - known.last_used_at > _TOUCH_AFTER:
+        await api_tokens.touch_api_token(tx, known.id, now=now)
+    return Caller(known.user_id, known.user_name, known.role, scopes_of(known.role, known.scopes))
+
+
+async def _from_session(tx: Tx, token: str, now: datetime) -> Caller | None:
+    known = await user_sessions.get_session(tx, token_hash(token), now=now)
+    if known is None:
+        return None
+    if now - known.last_seen_at > _TOUCH_AFTER:
+        await user_sessions.touch_session(tx, known.id, now=now)
+    return Caller(
+        known.user_id, known.user_name, known.role, _OF_ROLE[known.role], known.id, csrf_token(token)
+    )
+
+
+def _admitted(request: Request) -> Caller:
+    caller = cast("Caller | None", getattr(request.state, "caller", None))
+    if caller is None:
+        raise HTTPException(401)
+    return caller
+
+
+CurrentCaller = Annotated[Caller, Depends(_admitted)]
+"""The caller that the route's door has let in."""

@@ -1,0 +1,40 @@
+"""Places in a list as they stand in addresses: opaque to the reader, refused if damaged."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote, unquote
+from uuid import UUID
+
+from fastapi import HTTPException
+
+from headgate.storage.channel_overview import ChannelPlace
+from headgate.storage.items import Place
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def write_place(place: Place) -> str:
+    """Return a place in the library, exact to the microsecond."""
+    return f"{(place.caught_at - _EPOCH) // _MICROSECOND}.{place.id.hex}"
+
+
+def read_place(cursor: str) -> Place:
+    micros, _, identity = cursor.partition(".")
+    try:
+        return Place(_EPOCH + int(micros) * _MICROSECOND, UUID(identity))
+    except (ValueError, OverflowError):
+        raise HTTPException(400, "This place in the list is not known.") from None
+
+
+def write_channel_place(place: ChannelPlace) -> str:
+    return f"{place.id.hex}.{quote(place.title, safe='')}"
+
+
+def read_channel_place(cursor: str) -> ChannelPlace:
+    identity, _, title = cursor.partition(".")
+    try:
+        return ChannelPlace(unquote(title), UUID(identity))
+    except ValueError:
+        raise HTTPException(400, "This place in the list is not known.") from None

@@ -1,0 +1,153 @@
+"""Server-sent events: one stream per page of a signed-in person, fed by one LISTEN of the process.
+
+An event only says that something of a kind changed; the page asks for what it shows. So events of one
+kind that pile up are one event, and what waits for a slow page can never grow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import re
+from collections.abc import AsyncGenerator
+from uuid import UUID
+
+from fastapi import HTTPException
+
+from headgate.kernel import metrics
+from headgate.storage import user_sessions
+from headgate.storage.database import DatabaseAway
+from headgate.storage.events import Event
+from headgate.web.callers import Caller
+from headgate.web.parts import Site
+from headgate.web.sessions import SESSION_EVENT
+
+REFRESH = "refresh"
+"""Something may have been missed: look at everything again."""
+SIGNED_OUT = "signed_out"
+
+HEARTBEAT_S = 15.0
+GAP_S = 1.0
+"""A page is told at most once in this time, however much happens."""
+_STREAMS_PER_USER = 32
+_KINDS_AT_ONCE = 64
+_KIND = re.compile(r"^[a-z][a-z0-9_]{0,39}$")
+
+_STREAMS = metrics.gauge("web_streams", "Open event streams.")
+
+
+class Client:
+    """One open stream and the kinds that it has yet to be told of."""
+
+    def __init__(self, user_id: UUID) -> None:
+        self.user_id = user_id
+        self._kinds: dict[str, None] = {}
+        self._wake = asyncio.Event()
+
+    def offer(self, kind: str) -> None:
+        if len(self._kinds) >= _KINDS_AT_ONCE:
+            self._kinds = {REFRESH: None, SESSION_EVENT: None}
+        self._kinds[kind] = None
+        self._wake.set()
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    async def take(self, *, patience_s: float) -> list[str]:
+        """Return all waiting kinds, or none when patience ends or the stream is to end."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._wake.wait()
+        self._wake.clear()
+        kinds, self._kinds = list(self._kinds), {}
+        return kinds
+
+
+class EventHub:
+    """Hands the notices of the database to the streams of this process."""
+
+    def __init__(self, *, heartbeat_s: float = HEARTBEAT_S, gap_s: float = GAP_S) -> None:
+        self.heartbeat_s = heartbeat_s
+        self._gap_s = gap_s
+        self._clients: set[Client] = set()
+        self._closing = asyncio.Event()
+
+    @property
+    def closing(self) -> bool:
+        return self._closing.is_set()
+
+    @property
+    def streams(self) -> int:
+        return len(self._clients)
+
+    def hear(self, payload: str | None) -> None:
+        """Take a notice; None means that notices may have been lost."""
+        event = Event(REFRESH) if payload is None else Event.parse(payload)
+        if event is None or not _KIND.match(event.kind):
+            return
+        for client in self._clients:
+            if event.audience in (None, client.user_id):
+                client.offer(event.kind)
+
+    def check_room(self, user_id: UUID) -> None:
+        """Refuse one more stream of a user who has many."""
+        if sum(client.user_id == user_id for client in self._clients) >= _STREAMS_PER_USER:
+            raise HTTPException(429, "Too many open pages.", {"retry-after": "30"})
+
+    def join(self, user_id: UUID) -> Client:
+        client = Client(user_id)
+        self._clients.add(client)
+        _STREAMS.set(len(self._clients))
+        return client
+
+    def leave(self, client: Client) -> None:
+        self._clients.discard(client)
+        _STREAMS.set(len(self._clients))
+
+    def close(self) -> None:
+        """End all streams; a server that stops would wait for them for ever."""
+        self._closing.set()
+        for client in self._clients:
+            client.wake()
+
+    async def pause(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._gap_s):
+                await self._closing.wait()
+
+
+async def stream_events(site: Site, caller: Caller, *, resumed: bool) -> AsyncGenerator[str, None]:
+    """Yield the text of one person's stream until the sign-in, the page or the process ends."""
+    numbers = itertools.count(1)
+    client = site.hub.join(caller.user_id)
+    try:
+        yield "retry: 2000\n\n"
+        if resumed:
+            client.offer(REFRESH)
+        while not site.hub.closing:
+            kinds = await client.take(patience_s=site.hub.heartbeat_s)
+            if (not kinds or SESSION_EVENT in kinds) and not await _is_signed_in(site, caller):
+                yield _event(SIGNED_OUT, next(numbers))
+                return
+            yield "".join(_event(kind, next(numbers)) for kind in kinds if kind != SESSION_EVENT) or ": \n\n"
+            await site.hub.pause()
+    finally:
+        site.hub.leave(client)
+
+
+def _event(kind: str, number: int) -> str:
+    return f"event: {kind}\nid: {number}\ndata: {kind}\n\n"
+
+
+async def _is_signed_in(site: Site, caller: Caller) -> bool:
+    if caller.session_id is None:
+        return False
+    try:
+        async with site.transaction() as tx:
+            return await user_sessions.is_session_open(
+                tx, caller.session_id, now=site.parts.real_clock.now()
+            )
+    except DatabaseAway:
+        # Nothing is told while nothing can be known; the next heartbeat asks again.
+        return True

@@ -1,0 +1,31 @@
+"""Channels: how far each was read, and when it is read again."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from headgate.storage.channel_overview import FIRST, ChannelPlace, list_channels
+from headgate.web.callers import CurrentCaller
+from headgate.web.cursors import read_channel_place, write_channel_place
+from headgate.web.door import SIGNED_IN, Routes
+from headgate.web.parts import CurrentSite
+
+routes = Routes()
+
+PAGE_LENGTH = 200
+
+
+@routes.get("/channels", door=SIGNED_IN)
+async def show_channels(site: CurrentSite, caller: CurrentCaller, after: str = "") -> Response:
+    place = read_channel_place(after) if after else FIRST
+    async with site.transaction() as tx:
+        found = await list_channels(tx, after=place, limit=PAGE_LENGTH + 1)
+    channels = found[:PAGE_LENGTH]
+    following = (
+        write_channel_place(ChannelPlace(channels[-1].title, channels[-1].id))
+        if len(found) > PAGE_LENGTH
+        else ""
+    )
+    return site.renderer.render(
+        "channels.html", caller=caller, channels=channels, after=after, following=following
+    )

@@ -1,0 +1,74 @@
+"""The library: what was caught, newest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from fastapi import Response
+
+from headgate.catalogue.items import COUNT_CAP, ItemPage, count_library, list_newest, list_page
+from headgate.web.callers import Caller, CurrentCaller
+from headgate.web.cursors import read_place, write_place
+from headgate.web.door import SIGNED_IN, Routes
+from headgate.web.parts import CurrentSite, Site
+from headgate.web.typed import typed_text
+
+routes = Routes()
+
+PAGE_LENGTH = 50
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a person looks at: words to search for, and which part of the list."""
+
+    search: str = ""
+    before: str = ""
+    """The place below which to begin."""
+    until: str = ""
+    """The place down to which a page shows its newest part; asked for when something arrived."""
+
+    def address(self, **changes: str) -> str:
+        """Return the address of the same search at another place."""
+        query = urlencode({name: value for name, value in {"q": self.search, **changes}.items() if value})
+        return f"/?{query}" if query else "/"
+
+
+@routes.get("/", door=SIGNED_IN)
+async def show_library(
+    site: CurrentSite, caller: CurrentCaller, q: str = "", before: str = "", until: str = ""
+) -> Response:
+    return await render_library(site, caller, Wish(typed_text(q), before, until))
+
+
+async def render_library(site: Site, caller: Caller, wish: Wish) -> Response:
+    """Return the page; also the demo's entry link answers with it."""
+    overflow = False
+    async with site.transaction() as tx:
+        page: ItemPage | None = None
+        if wish.until:
+            page = await list_newest(tx, down_to=read_place(wish.until), search=wish.search)
+            overflow = page is None
+        if page is None:
+            below = read_place(wish.before) if wish.before else None
+            page = await list_page(tx, below=below, search=wish.search, limit=PAGE_LENGTH)
+        counts = await count_library(tx)
+    last = write_place(page.last) if page.last else ""
+    response = site.renderer.render(
+        "library.html",
+        caller=caller,
+        wish=wish,
+        page=page,
+        counts=counts,
+        count_cap=COUNT_CAP,
+        reload_url=wish.address(),
+        newest_url=wish.address(until=wish.until or last),
+        older_url=wish.address(before=last) if page.has_older else "",
+    )
+    if overflow:
+        # More arrived than one answer holds, so the list below would have a gap: all of it is replaced.
+        response.headers["hx-retarget"] = "#library"
+        response.headers["hx-reselect"] = "#library"
+        response.headers["hx-reswap"] = "outerHTML"
+    return response

@@ -1,0 +1,37 @@
+"""Templates: strict about names, escaped by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from headgate import __version__
+from headgate.kernel.clock import Clock
+from headgate.web import wording
+from headgate.web.assets import Assets
+
+
+class Renderer:
+    """Renders pages with the product's time and the addresses of static files at hand."""
+
+    def __init__(self, assets: Assets, clock: Clock) -> None:
+        self._clock = clock
+        self._environment = Environment(
+            loader=PackageLoader("headgate.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.globals.update(asset=assets.url, version=__version__)
+        self._environment.filters.update(
+            size=wording.size, count=wording.count, share=wording.share, browser=wording.browser
+        )
+        self._environment.globals.update(relative=wording.relative, exact=wording.exact)
+
+    def render(self, template: str, **context: Any) -> HTMLResponse:
+        """Return a page; every one knows who looks at it (`caller`) and when (`now`)."""
+        context.setdefault("now", self._clock.now())
+        return HTMLResponse(self._environment.get_template(template).render(context))

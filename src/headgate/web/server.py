@@ -1,0 +1,36 @@
+"""The HTTP server, which ends open event streams before it waits for connections."""
+
+from __future__ import annotations
+
+import socket
+from typing import cast
+
+import uvicorn
+from fastapi import FastAPI
+
+from headgate.web.parts import Site
+
+GRACE_S = 5
+
+
+class Server(uvicorn.Server):
+    """Uvicorn that can stop while people look at live pages."""
+
+    def __init__(self, app: FastAPI) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=True,
+                ws="none",
+                lifespan="off",
+                timeout_graceful_shutdown=GRACE_S,
+            )
+        )
+        self._site = cast("Site", app.state.site)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._site.hub.close()
+        await super().shutdown(sockets)

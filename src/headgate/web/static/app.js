@@ -1,0 +1,178 @@
+// What HTML cannot do by itself; every page works without it.
+
+/** Keeps "3 min ago" true. The server says what time it was for it when it wrote the page. */
+class RelativeTime extends HTMLElement {
+  connectedCallback() {
+    this.time = this.querySelector("time");
+    this.ageAtArrival = new Date(this.getAttribute("now")) - new Date(this.time?.dateTime);
+    this.arrived = performance.now();
+    this.timer = setInterval(() => this.update(), 10_000);
+  }
+
+  disconnectedCallback() {
+    clearInterval(this.timer);
+  }
+
+  update() {
+    if (!this.time) return;
+    const age = this.ageAtArrival + performance.now() - this.arrived;
+    const amount = RelativeTime.amount(Math.abs(age) / 1000);
+    if (!amount) this.time.textContent = age >= 0 ? "just now" : "now";
+    else this.time.textContent = age > 0 ? `${amount} ago` : `in ${amount}`;
+  }
+
+  static amount(seconds) {
+    const [s, days] = [Math.floor(seconds), Math.floor(seconds / 86_400)];
+    if (s < 10) return "";
+    if (s < 60) return `${s}\u00a0s`;
+    if (s < 3600) return `${Math.floor(s / 60)}\u00a0min`;
+    if (s < 86_400) return `${Math.floor(s / 3600)}\u00a0h`;
+    if (days < 60) return `${days}\u00a0d`;
+    return days < 730 ? `${Math.floor(days / 30)}\u00a0months` : `${Math.floor(days / 365)}\u00a0years`;
+  }
+}
+
+/** Shows whether the page updates by itself at the moment. */
+class LiveState extends HTMLElement {
+  connectedCallback() {
+    document.addEventListener("htmx:sseOpen", () => this.show("live", "Live"));
+    document.addEventListener("htmx:sseError", () => this.show("away", "Reconnecting …"));
+  }
+
+  show(state, text) {
+    this.setAttribute("state", state);
+    this.textContent = text;
+  }
+}
+
+/** Copies the text of the element that `for` names. */
+class CopyButton extends HTMLElement {
+  connectedCallback() {
+    const button = this.querySelector("button");
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById(this.getAttribute("for")).textContent);
+      button.textContent = "Copied";
+    });
+  }
+}
+
+/**
+ * An EventSource of pages that are looked at. Browsers allow six connections to a server; hidden tabs
+ * would use them up with streams that nobody sees. A page that comes back is told to refresh.
+ */
+class SeenEventSource extends EventTarget {
+  constructor(url) {
+    super();
+    this.url = url;
+    this.heard = new Set();
+    this.wasHidden = false;
+    this.ended = false;
+    document.addEventListener("visibilitychange", () => this.follow());
+    if (document.hidden) this.wasHidden = true;
+    else this.open();
+  }
+
+  get readyState() {
+    if (this.ended) return EventSource.CLOSED;
+    return this.source ? this.source.readyState : EventSource.CONNECTING;
+  }
+
+  follow() {
+    if (this.ended) return;
+    if (document.hidden) {
+      this.source?.close();
+      this.source = undefined;
+      this.wasHidden = true;
+    } else if (!this.source) {
+      this.open();
+    }
+  }
+
+  open() {
+    this.source = new EventSource(this.url);
+    this.source.onopen = (event) => {
+      this.onopen?.(event);
+      if (this.wasHidden) this.dispatchEvent(new MessageEvent("refresh", { data: "refresh" }));
+      this.wasHidden = false;
+    };
+    this.source.onerror = (event) => {
+      if (this.source.readyState === EventSource.CLOSED) this.ended = true;
+      this.onerror?.(event);
+    };
+    for (const kind of this.heard) this.pass(kind);
+  }
+
+  pass(kind) {
+    this.source?.addEventListener(kind, (event) =>
+      this.dispatchEvent(new MessageEvent(kind, { data: event.data, lastEventId: event.lastEventId })),
+    );
+  }
+
+  addEventListener(kind, listener, options) {
+    super.addEventListener(kind, listener, options);
+    if (this.heard.has(kind)) return;
+    this.heard.add(kind);
+    this.pass(kind);
+  }
+
+  close() {
+    this.ended = true;
+    this.source?.close();
+  }
+}
+
+function moveRow(step) {
+  const rows = [...document.querySelectorAll("[data-row]")];
+  const at = rows.indexOf(document.activeElement);
+  const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + step, 0), rows.length - 1);
+  rows[next]?.focus();
+}
+
+const keys = {
+  "/": () => document.querySelector("[data-search]")?.focus(),
+  "?": () => document.getElementById("keys")?.showModal(),
+  j: () => moveRow(1),
+  k: () => moveRow(-1),
+};
+
+function onKey(event) {
+  const typing = event.target.closest?.("input, textarea, select, dialog, [contenteditable]");
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const act = keys[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+}
+
+/** Marks rows that were not there before, so that the eye finds what arrived. */
+function markFresh() {
+  let before;
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const live = event.detail.target.id === "newest";
+    before = live && new Set([...event.detail.target.querySelectorAll("[data-row]")].map((row) => row.id));
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    if (!before) return;
+    for (const row of document.querySelectorAll("#newest [data-row]")) {
+      row.classList.toggle("fresh", !before.has(row.id));
+    }
+    before = undefined;
+  });
+}
+
+customElements.define("relative-time", RelativeTime);
+customElements.define("live-state", LiveState);
+customElements.define("copy-button", CopyButton);
+htmx.createEventSource = (url) => new SeenEventSource(url);
+document.addEventListener("keydown", onKey);
+document.addEventListener("htmx:sseClose", (event) => {
+  if (event.detail.type === "message") location.assign("/login");
+});
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll(".menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+document.getElementById("show-keys")?.addEventListener("click", () => keys["?"]());
+markFresh();
+// The demo's entry link does its work once; it need not stay in the address bar.
+if (location.pathname.startsWith("/enter/")) history.replaceState(null, "", "/");

@@ -1,0 +1,115 @@
+"""The demo's world: fills by itself, and is the same after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from headgate.domain.messages import LiveEvent
+from headgate.testing import SimulatedConnector, VirtualClock, World, build_demo_world
+
+OPENED_AT = datetime(2026, 3, 1, 12, 20, tzinfo=UTC)
+
+
+def demo_at(days: float, *, seed: int = 1) -> World:
+    return build_demo_world(seed, VirtualClock(OPENED_AT + timedelta(days=days)), opened_at=OPENED_AT)
+
+
+def all_messages(world: World) -> dict[str, list[str]]:
+    return {key: [repr(message) for message in world.messages(key)] for key in world.streams}
+
+
+def test_it_opens_with_a_library_to_browse() -> None:
+    world = demo_at(0)
+    messages = [message for key in world.streams for message in world.messages(key)]
+    forum = next(stream for stream in world.streams.values() if stream.is_forum)
+    assert 450 <= len(messages) <= 800
+    assert (len(world.accounts), len(world.streams), len(world.listings), len(world.groups)) == (2, 8, 2, 20)
+    assert len({message.topic for message in world.messages(forum.key)}) == len(forum.topics) == 12
+    assert {a.mime_type.partition("/")[0] for m in messages for a in m.attachments} >= {
+        "image",
+        "application",
+    }
+    assert any(message.album for message in messages)
+
+
+def test_a_restart_finds_the_same_messages_and_what_came_meanwhile() -> None:
+    before, after = all_messages(demo_at(0.5)), all_messages(demo_at(0.5))
+    assert before == after
+    later = {key: {m.key for m in demo_at(0.6).messages(key)} for key in before}
+    settled = demo_at(0.5)
+    for key in before:
+        gone = {m.key for m in settled.messages(key)} - later[key]
+        assert len(gone) <= 4
+    assert sum(map(len, later.values())) > sum(map(len, before.values())) + 30
+
+
+def test_another_seed_is_another_world() -> None:
+    assert demo_at(0, seed=1).digest() != demo_at(0, seed=2).digest()
+
+
+async def test_opening_it_after_months_makes_only_what_is_asked_for() -> None:
+    world = demo_at(days=200)
+    world.profile = world.profile.but(latency_s=0)
+    link = await SimulatedConnector(world).open("atlas", {})
+    heads = await link.heads(list(world.streams))
+    made = [len(stream.activity._buckets) for stream in world.streams.values() if stream.activity]
+    assert all(head.position for head in heads.values())
+    assert max(made) < 20
+
+
+def test_listings_go_on_by_themselves() -> None:
+    then, now = demo_at(0), demo_at(3)
+    for key, listing in then.listings.items():
+        old, new = listing.newest(then.clock.now()), now.listings[key].newest(now.clock.now())
+        assert old[0].key != new[0].key
+        assert {entry.key for entry in old} & {entry.key for entry in new}
+        assert len({entry.key for entry in new}) == len(new)
+
+
+async def test_about_one_thing_happens_every_product_minute_or_two() -> None:
+    clock = VirtualClock(OPENED_AT)
+    world = build_demo_world(1, clock)
+    world.profile = world.profile.but(latency_s=0)
+    events: list[LiveEvent] = []
+    heard: list[set[str]] = []
+    for account in ("atlas", "beacon"):
+        link = await SimulatedConnector(world).open(account, {})
+        heard.append(set())
+
+        async def collect(keys: set[str] = heard[-1]) -> None:
+            async for event in link.listen():  # noqa: B023 - started before the next turn
+                events.append(event)
+                keys.add(f"{event.stream}/{event.key}")
+
+        task = asyncio.create_task(collect())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        heard_by = task
+        heard_by.set_name(account)
+    for _ in range(120):
+        clock.advance(60)
+        for _ in range(12):
+            await asyncio.sleep(0)
+    fresh = heard[0] | heard[1]
+    assert 60 <= len(fresh) <= 300
+    everything = {
+        f"{key}/{message.key}"
+        for key in world.streams
+        for message in world.messages(key)
+        if message.sent_at > OPENED_AT
+    }
+    assert everything <= fresh
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+
+
+@pytest.mark.parametrize("days", [0, 30])
+def test_scheduled_positions_are_strictly_ordered(days: float) -> None:
+    world = demo_at(days)
+    for key in ("forge", "miniatures"):
+        positions = [message.position for message in world.messages(key)]
+        assert positions == sorted(set(positions))
+        assert all(position % 2 for position in positions)

@@ -1,0 +1,165 @@
+"""Live connections: what they lose, double and disorder, and what they prove all the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from headgate.connectors.protocol import Link
+from headgate.domain.messages import LiveEvent, Span
+from headgate.testing import FaultRates, Profile, SimulatedConnector, VirtualClock, World
+from headgate.testing.live import Continuity
+
+
+class Listener:
+    """Collects the events of one connection."""
+
+    def __init__(self, link: Link) -> None:
+        self.events: list[LiveEvent] = []
+        self._events: AsyncIterator[LiveEvent] = link.listen()
+        self._task = asyncio.create_task(self._collect())
+
+    async def _collect(self) -> None:
+        async for event in self._events:
+            self.events.append(event)
+
+    async def stop(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    def keys(self, kind: str = "message") -> list[str]:
+        return [event.key for event in self.events if event.kind == kind]
+
+    @property
+    def ended(self) -> bool:
+        return self._task.done()
+
+
+async def listen_to(world: World) -> Listener:
+    world.add_account("reader")
+    world.add_stream("packs")
+    listener = Listener(await SimulatedConnector(world).open("reader", {}))
+    await run()
+    return listener
+
+
+async def run() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_an_event_proves_the_range_since_the_previous_one(clock: VirtualClock) -> None:
+    world = World(1, clock)
+    listener = await listen_to(world)
+    first, second = world.post("packs", text="1"), world.post("packs", text="2")
+    await run()
+    assert [event.proven for event in listener.events] == [
+        Span(first.position, first.position + 1),
+        Span(first.position + 1, second.position + 1),
+    ]
+    await listener.stop()
+
+
+async def test_a_hint_proves_nothing(clock: VirtualClock) -> None:
+    world = World(1, clock, Profile(live="hint"))
+    listener = await listen_to(world)
+    world.post("packs", text="1")
+    world.post("packs", text="2")
+    await run()
+    assert [event.proven for event in listener.events] == [None, None]
+    await listener.stop()
+
+
+async def test_hints_are_dropped_silently_and_proofs_never(clock: VirtualClock) -> None:
+    heard: dict[str, int] = {}
+    for profile in (Profile("hints", live="hint"), Profile("proofs", live="proof")):
+        world = World(1, clock, profile, rates=FaultRates(live_drop=0.5))
+        listener = await listen_to(world)
+        for n in range(40):
+            world.post("packs", text=str(n))
+        await run()
+        heard[profile.name] = len(listener.keys())
+        await listener.stop()
+    assert heard["proofs"] == 40
+    assert 5 < heard["hints"] < 35
+
+
+async def test_a_connection_that_ends_says_so_and_loses_what_was_under_way(clock: VirtualClock) -> None:
+    world = World(1, clock, Profile(late_chance=1.0, late_s=30))
+    listener = await listen_to(world)
+    world.post("packs", text="on its way")
+    world.disconnect()
+    await run()
+    assert [event.kind for event in listener.events] == ["disconnect"]
+    assert listener.ended
+
+
+async def test_late_events_come_when_their_time_has_come(clock: VirtualClock) -> None:
+    world = World(1, clock, Profile(late_chance=1.0, late_s=30))
+    listener = await listen_to(world)
+    message = world.post("packs", text="late")
+    await run()
+    assert listener.keys() == []
+    clock.advance(30)
+    await run()
+    assert listener.keys() == [message.key]
+    await listener.stop()
+
+
+async def test_faults_edit_and_delete_soon_after(clock: VirtualClock) -> None:
+    world = World(1, clock, rates=FaultRates(edit=1, delete=1))
+    listener = await listen_to(world)
+    message = world.post("packs", text="short life")
+    for _ in range(60):
+        clock.advance(1)
+        await run()
+    assert listener.keys("edit") == [message.key]
+    assert listener.keys("delete") == [message.key]
+    assert world.messages("packs") == []
+    await listener.stop()
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_proofs_are_true_though_events_are_doubled_disordered_and_cut_off(
+    seed: int, clock: VirtualClock
+) -> None:
+    rates = FaultRates(live_duplicate=0.3, live_reorder=0.3, live_end=0.05, edit=0.1)
+    world = World(seed, clock, Profile(late_chance=0.3), rates=rates)
+    listener = await listen_to(world)
+    link = await SimulatedConnector(world).open("reader", {})
+    events: list[LiveEvent] = []
+    positions: dict[str, int] = {}
+    for n in range(80):
+        message = world.post("packs", text=str(n))
+        positions[message.key] = message.position
+        clock.advance(1)
+        await run()
+        if listener.ended:
+            events.extend(listener.events)
+            listener = Listener(link)
+            await run()
+        elif n % 9 == 0:
+            _assert_true([*events, *listener.events], positions)
+    clock.advance(60)
+    await run()
+    events.extend(listener.events)
+    await listener.stop()
+    _assert_true(events, positions)
+    assert any(event.proven for event in events)
+
+
+def _assert_true(events: list[LiveEvent], positions: dict[str, int]) -> None:
+    told = {event.key for event in events}
+    proven = [event.proven for event in events if event.proven is not None]
+    for key, position in positions.items():
+        assert key in told or not any(position in span for span in proven)
+
+
+def test_an_early_event_proves_nothing_until_those_before_it_have_come() -> None:
+    continuity = Continuity()
+    assert continuity.prove(1, stream="s", position=10) == Span(10, 11)
+    assert continuity.prove(3, stream="s", position=30) is None
+    assert continuity.prove(2, stream="s", position=20) == Span(11, 31)
+    assert continuity.prove(2, stream="s", position=20) is None

@@ -1,0 +1,203 @@
+"""The library's page and its API."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from webworld import START, Q, WebWorld
+
+from headgate.storage.queries import QueryFile
+
+SEEDS = QueryFile(
+    "many",
+    """
+-- name: items
+insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
+select gen_random_uuid(), %(channel_id)s, n::text, 'file', 'Item ' || lpad(n::text, 4, '0'), 1000, %(at)s, %(at)s
+from generate_series(1, %(count)s::int) as n
+""",
+)
+
+
+def titles(page: str) -> list[str]:
+    return re.findall(r"</span>(Item \d{4})</span>", page)
+
+
+async def add_many(world: WebWorld, count: int) -> None:
+    """Insert items that were all caught at the same moment."""
+    channel_id = await world.add_channel()
+    async with world.database.transaction() as tx:
+        await tx.execute(SEEDS["items"], channel_id=channel_id, count=count, at=START)
+
+
+async def test_an_empty_library_says_what_to_do(world: WebWorld) -> None:
+    async with world.signed_in() as client:
+        assert "headgate demo" in (await client.get("/")).text
+        await world.add_channel()
+        assert "1 channels are being followed" in (await client.get("/")).text
+
+
+async def test_items_are_listed_newest_caught_first(world: WebWorld) -> None:
+    channel_id = await world.add_channel("Field recordings")
+    await world.add_item(channel_id, "Item 0001", minute=1)
+    await world.add_item(channel_id, "Item 0003", minute=3, kind="package")
+    await world.add_item(channel_id, "Item 0002", minute=2)
+    await world.add_item(channel_id, "Item 0009", minute=9, hidden=True)
+    async with world.signed_in() as client:
+        page = (await client.get("/")).text
+    assert titles(page) == ["Item 0003", "Item 0002", "Item 0001"]
+    assert "Field recordings" in page
+    assert "1.5\u00a0MB" in page
+
+
+async def test_pages_neither_repeat_nor_lose_items_of_one_moment(world: WebWorld) -> None:
+    await add_many(world, 125)
+    seen: list[str] = []
+    async with world.signed_in() as client:
+        path = "/"
+        while path:
+            page = (await client.get(path)).text
+            seen += titles(page)
+            older = re.search(r'<a href="(/\?before=[^"]+)"', page)
+            path = older[1] if older else ""
+    assert len(seen) == 125
+    assert len(set(seen)) == 125
+
+
+async def test_what_arrives_is_shown_above_without_a_gap_below(world: WebWorld) -> None:
+    await add_many(world, 60)
+    async with world.signed_in() as client:
+        first = (await client.get("/")).text
+        newest = re.search(r'id="newest" hx-get="([^"]+)"', first)
+        assert newest is not None
+        channel_id = await world.add_channel("Another")
+        await world.add_item(channel_id, "Item 9999", minute=5)
+        again = await client.get(newest[1].replace("&amp;", "&"), headers={"hx-request": "true"})
+    assert titles(again.text) == ["Item 9999", *titles(first)]
+    assert "hx-retarget" not in again.headers
+
+
+async def test_when_too_much_arrived_the_whole_list_is_replaced(world: WebWorld) -> None:
+    channel_id = await world.add_channel()
+    await world.add_item(channel_id, "Item 5000", minute=-5)
+    async with world.signed_in() as client:
+        newest = re.search(r'id="newest" hx-get="([^"]+)"', (await client.get("/")).text)
+        assert newest is not None
+        await add_many(world, 300)
+        again = await client.get(newest[1], headers={"hx-request": "true"})
+    assert again.headers["hx-retarget"] == "#library"
+    assert len(titles(again.text)) == 50
+
+
+async def test_titles_are_searched_as_typed(world: WebWorld) -> None:
+    channel_id = await world.add_channel()
+    for number, title in enumerate(["100% cotton.zip", "100 patterns.zip", "a_b.txt", "axb.txt"]):
+        await world.add_item(channel_id, title, minute=number)
+    async with world.signed_in() as client:
+        found = (await client.get("/api/v1/items", params={"q": "100%"})).json()["items"]
+        assert [item["title"] for item in found] == ["100% cotton.zip"]
+        found = (await client.get("/api/v1/items", params={"q": "A_B"})).json()["items"]
+        assert [item["title"] for item in found] == ["a_b.txt"]
+        found = (await client.get("/api/v1/items", params={"q": "a\x00_b"})).json()["items"]
+        assert [item["title"] for item in found] == ["a_b.txt"]
+        page = (await client.get("/", params={"q": "<script>"})).text
+    assert "No title contains “&lt;script&gt;”" in page
+
+
+async def test_titles_are_text_and_nothing_else(world: WebWorld) -> None:
+    await world.add_item(await world.add_channel(), '<img src=x onerror="alert(1)">')
+    async with world.signed_in() as client:
+        page = (await client.get("/")).text
+    assert "<img src=x" not in page
+    assert "&lt;img src=x" in page
+
+
+async def test_times_are_relative_with_the_exact_one_at_hand(world: WebWorld) -> None:
+    await world.add_item(await world.add_channel(), "Item 0001")
+    world.clock.advance(300)
+    async with world.signed_in() as client:
+        page = (await client.get("/")).text
+    assert (
+        f'<time datetime="{START.isoformat()}" title="2026-05-04 12:00:00 UTC">5\u00a0min ago</time>' in page
+    )
+
+
+async def test_the_api_goes_through_all_items(world: WebWorld) -> None:
+    await add_many(world, 25)
+    seen: list[str] = []
+    async with world.signed_in() as client:
+        following = ""
+        while following is not None:
+            answer = (await client.get(f"/api/v1/items?limit=10&before={following}")).json()
+            seen += [item["id"] for item in answer["items"]]
+            following = answer["next"]
+    assert len(set(seen)) == len(seen) == 25
+
+
+async def test_channels_show_how_far_they_were_read(world: WebWorld) -> None:
+    channel_id = await world.add_channel("Forum")
+    async with world.database.transaction() as tx:
+        await tx.execute(
+            Q["stream"],
+            id=channel_id,
+            floor=0,
+            head=999_999_999_999_999_999,
+            due_at=START + timedelta(minutes=5),
+            message_count=12_345,
+            scanned=10_000,
+        )
+        await tx.execute(Q["coverage"], id=channel_id, lens="photos", ranges="{[0,10)}")
+        await tx.execute(
+            Q["coverage"],
+            id=channel_id,
+            lens="documents",
+            ranges="{[0,250000000000000000),[500000000000000000,2000000000000000000)}",
+        )
+    await world.add_channel("A feed", kind="listing")
+    async with world.signed_in() as client:
+        feed, forum = (await client.get("/api/v1/channels")).json()["channels"]
+        page = (await client.get("/channels")).text
+    assert forum["head"] == "999999999999999999"
+    assert forum["covered_share"] == 0.75
+    assert (feed["head"], feed["covered_share"]) == (None, None)
+    assert "75.0\u00a0%" in page
+    assert "in 5\u00a0min" in page
+    assert "12\u202f345" in page
+
+
+async def test_channels_come_in_pages_by_title(world: WebWorld) -> None:
+    for title in ("b", "A", "a", "C & d/%", "c"):
+        await world.add_channel(title)
+    seen: list[str] = []
+    async with world.signed_in() as client:
+        following = ""
+        while following is not None:
+            answer = (await client.get("/api/v1/channels", params={"limit": 2, "after": following})).json()
+            seen += [channel["title"] for channel in answer["channels"]]
+            following = answer["next"]
+    assert sorted(seen, key=str.lower) == seen or [title.lower() for title in seen] == sorted(
+        title.lower() for title in seen
+    )
+    assert len(seen) == 5
+
+
+async def test_administrators_see_what_gave_up(world: WebWorld) -> None:
+    async with world.database.transaction() as tx:
+        await tx.execute(Q["letter"], id="00000000-0000-0000-0000-000000000001", at=START)
+    async with world.signed_in() as client:
+        page = (await client.get("/jobs")).text
+    assert "the channel is private now" in page
+    assert "Nothing waits" in page
+
+
+async def test_the_description_of_the_api_is_complete(world: WebWorld) -> None:
+    async with world.signed_in() as client:
+        paths = (await client.get("/api/openapi.json")).json()["paths"]
+    assert set(paths) == {
+        "/api/v1/items",
+        "/api/v1/channels",
+        "/api/v1/me",
+        "/api/v1/tokens",
+        "/api/v1/tokens/{token_id}",
+    }
