@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -34,13 +35,27 @@ def at_database(url: str, name: str) -> str:
     return f"{scheme}://{authority}/{name}" + (f"?{query}" if query else "")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what asks for no server as `once`, whether or not its author thought of it."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "server_url" not in item.fixturenames:
+            item.add_marker(pytest.mark.once)
+
+
+def _quick_folder() -> str | None:
+    """Return a folder in memory if there is room: a clone of a database is 300 files."""
+    memory = Path("/dev/shm")
+    return str(memory) if memory.is_dir() and shutil.disk_usage(memory).free > 2 * 2**30 else None
+
+
 @pytest.fixture(scope="session")
 def server_url() -> Iterator[str]:
     """The address of the test server's maintenance database."""
     if url := os.environ.get("HEADGATE_TEST_DATABASE_URL"):
         yield url
         return
-    with tempfile.TemporaryDirectory(prefix="headgate-tests-") as folder:
+    with tempfile.TemporaryDirectory(prefix="headgate-tests-", dir=_quick_folder()) as folder:
         server = EmbeddedServer(Path(folder), fsync=False)
         server.start()
         yield server.url("postgres")

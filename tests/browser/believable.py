@@ -27,6 +27,11 @@ insert into coverage (channel_id, lens, ranges) values (%(id)s, 'documents', %(r
 insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
 values (%(id)s, %(channel_id)s, %(id)s::text, %(kind)s, %(title)s, %(size_bytes)s, %(sent_at)s, %(caught_at)s)
 
+-- name: flood
+insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
+select gen_random_uuid(), %(channel_id)s, 'flood ' || n, 'file', 'Flood ' || n, 1000, %(at)s, %(at)s
+from generate_series(1, %(items)s::int) as n
+
 -- name: letter
 insert into dead_letter
     (id, kind, key, error_class, message, stack, attempts, crashes, first_tried_at, died_at)
@@ -34,7 +39,9 @@ values (%(id)s, %(kind)s, %(key)s, %(error_class)s, %(message)s, '', 3, 0, %(at)
 
 -- name: job
 insert into pgqueuer (priority, status, entrypoint, payload, headers)
-select 0, %(status)s::pgqueuer_status, 'fast', convert_to(n::text, 'UTF8'), jsonb_build_object('kind', %(kind)s::text)
+select
+    0, %(status)s::pgqueuer_status, 'fast', convert_to(n::text, 'UTF8'),
+    jsonb_build_object('kind', %(kind)s::text)
 from generate_series(1, %(jobs)s::int) as n
 """,
 )
@@ -54,7 +61,9 @@ class Source:
 SOURCES = (
     Source("Field recordings", "telegram", 48_211, "{[0,48212)}", 31_904, 31_904, 4),
     Source("Typeface archive", "telegram", 9_460, "{[0,7100),[7260,9461)}", 8_122, 7_988, 1),
-    Source("Paper models – the long-running forum", "telegram", 182_334, "{[61000,182335)}", 140_020, 97_551, 22),
+    Source(
+        "Paper models – the long-running forum", "telegram", 182_334, "{[61000,182335)}", 140_020, 97_551, 22
+    ),
     Source("clips", "discord", 1_234_567_890_123_456_789, "{[0,1234567890123456790)}", 5_310, 5_310, 240),
     Source("Open scans", "matrix", 2_204, "{[900,2205)}", 2_204, 1_305, 0),
 )
@@ -119,6 +128,12 @@ async def add_item(
             sent_at=at - timedelta(seconds=40),
             caught_at=at,
         )
+
+
+async def add_flood(database: Database, channel_id: UUID, at: datetime, *, items: int) -> None:
+    """Insert many items at once."""
+    async with database.transaction() as tx:
+        await tx.execute(Q["flood"], channel_id=channel_id, items=items, at=at)
 
 
 async def fill_jobs(database: Database, now: datetime) -> None:

@@ -24,6 +24,8 @@ from headgate.testing import PRESETS, Profile, SimulatedConnector, VirtualClock,
 from headgate.testing import errors as sim
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
 
+pytestmark = pytest.mark.once
+
 ACCOUNT = "reader"
 
 

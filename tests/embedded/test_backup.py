@@ -14,9 +14,8 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from headgate.domain.errors import UserError
-from headgate.storage.backup import backup, verify
+from headgate.storage.backup import backup, count_rows, verify
 from headgate.storage.database import connect
-from headgate.storage.backup import count_rows
 from headgate.storage.dump_file import DUMP
 from headgate.storage.migrate import schema_status
 from headgate.storage.restore import restore
@@ -47,7 +46,9 @@ def empty_url(server_url: str, database_url: str) -> Iterator[str]:
         connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
         yield make_conninfo(database_url, dbname=name)
         connection.execute(
-            sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(f"{name}_before_restore"))
+            sql.SQL("drop database if exists {} with (force)").format(
+                sql.Identifier(f"{name}_before_restore")
+            )
         )
         connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
@@ -84,7 +85,9 @@ async def test_a_restored_database_has_every_row_of_the_backup(
         assert old.execute(query).fetchone() == new.execute(query).fetchone()
 
 
-async def test_a_backup_is_for_its_owner_alone_and_overwrites_nothing(database_url: str, tmp_path: Path) -> None:
+async def test_a_backup_is_for_its_owner_alone_and_overwrites_nothing(
+    database_url: str, tmp_path: Path
+) -> None:
     target = tmp_path / "a"
     await backup(database_url, target, taken_at=TAKEN_AT)
     assert target.stat().st_mode & 0o777 == 0o600
@@ -133,7 +136,9 @@ async def test_a_backup_with_fewer_rows_than_it_counted_is_refused(filled_url: s
         await verify(_rewrite(tmp_path / "a", tmp_path / "b", more))
 
 
-async def test_a_backup_of_a_newer_headgate_is_refused(database_url: str, empty_url: str, tmp_path: Path) -> None:
+async def test_a_backup_of_a_newer_headgate_is_refused(
+    database_url: str, empty_url: str, tmp_path: Path
+) -> None:
     await backup(database_url, tmp_path / "a", taken_at=TAKEN_AT)
     newer = {"headgate": "99.0", "migrations": [{"number": 9999, "name": "later", "checksum": "x"}]}
     with pytest.raises(UserError, match=r"newer Headgate \(99\.0"):

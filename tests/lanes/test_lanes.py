@@ -10,14 +10,22 @@ import pytest
 
 from headgate.connectors.protocol import LaneDefault
 from headgate.domain.errors import RateLimited
-from headgate.domain.pacing import DAY_S, LanePlan, UnknownLane
+from headgate.domain.pacing import DAY_S, HORIZON_S, LanePlan, UnknownLane
 from headgate.kernel.clock import VirtualClock
 from headgate.lanes import ComeBack, ComeBackLater, Lanes, Pace, Permit, PermitVoid, plan_lanes
 from headgate.storage.database import Database
-from headgate.storage.lanes import LaneChange, LaneRow, list_lane_changes, list_lanes
+from headgate.storage.lanes import LaneChange, LaneRow, list_lane_changes, list_lanes, take_permits
+from headgate.storage.queries import QueryFile
 
 Result = TypeVar("Result")
 
+Q = QueryFile(
+    "test",
+    """
+-- name: count_waiting
+select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+""",
+)
 SEND = [LanePlan("send", Pace(40))]
 
 
@@ -62,6 +70,14 @@ async def changes(database: Database, kind: str = "send") -> list[LaneChange]:
         return await list_lane_changes(tx, owner="ada", kind=kind)
 
 
+async def until_somebody_waits_for_a_lock(database: Database) -> None:
+    for _ in range(2000):
+        async with database.transaction() as tx:
+            if await tx.value(Q["count_waiting"]):
+                return
+    raise AssertionError("nobody waits")
+
+
 async def test_calls_go_out_at_the_lanes_pace(lanes: Lanes, clock: VirtualClock) -> None:
     times_s: list[float] = []
 
@@ -104,6 +120,21 @@ async def test_a_restart_brings_no_fresh_burst(lanes: Lanes, clock: VirtualClock
         assert isinstance(await Lanes(database, clock).acquire("ada", "send", 100), ComeBack)
     clock.advance(1.5)
     assert len(first) + len(await acquired(Lanes(database, clock), 100)) <= 3 + (5 + 1.5) / 1.5
+
+
+async def test_a_request_that_waited_for_another_sees_its_grants_and_the_present_time(
+    lanes: Lanes, clock: VirtualClock, database: Database
+) -> None:
+    async with database.transaction() as tx:
+        first = await take_permits(tx, owner="ada", kind="send", count=100, horizon_s=HORIZON_S)
+        waiting = asyncio.create_task(lanes.acquire("ada", "send"))
+        await until_somebody_waits_for_a_lock(database)
+        clock.advance(1.2)
+    second = await waiting
+    assert first is not None
+    assert first.delays_s[-1] == pytest.approx(4.5)
+    assert isinstance(second, list)
+    assert second[0].due_at_s == pytest.approx(6.0)
 
 
 async def test_a_paused_process_does_not_fire_its_stock(lanes: Lanes, clock: VirtualClock) -> None:

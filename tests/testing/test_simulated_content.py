@@ -14,6 +14,8 @@ from headgate.testing.archives import build_archive, build_rar_volumes, split_ar
 from headgate.testing.content import SHAPES, Generated, Shape, file_bytes, file_of, write_out
 from headgate.testing.themes import THEMES
 
+pytestmark = pytest.mark.once
+
 MEMBERS = [
     ("parts/arm_01.stl", b"solid arm" * 20),
     ("preview.jpg", b"\xff\xd8" * 400),

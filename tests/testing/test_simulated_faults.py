@@ -13,6 +13,8 @@ from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
 from headgate.testing.errors import SimError
 from headgate.testing.faults import LEVELS, NONE, WILD, FaultRates, Faults
 
+pytestmark = pytest.mark.once
+
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 

@@ -2,59 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-
 import pytest
 
-from headgate.connectors.protocol import Link
 from headgate.domain.messages import LiveEvent, Span
 from headgate.testing import FaultRates, Profile, SimulatedConnector, VirtualClock, World
+from headgate.testing.listener import Listener
 from headgate.testing.live import Continuity
 
-
-class Listener:
-    """Collects the events of one connection."""
-
-    def __init__(self, link: Link) -> None:
-        self.events: list[LiveEvent] = []
-        self._events: AsyncIterator[LiveEvent] = link.listen()
-        self._task = asyncio.create_task(self._collect())
-
-    async def _collect(self) -> None:
-        async for event in self._events:
-            self.events.append(event)
-
-    async def stop(self) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-
-    def keys(self, kind: str = "message") -> list[str]:
-        return [event.key for event in self.events if event.kind == kind]
-
-    @property
-    def ended(self) -> bool:
-        return self._task.done()
+pytestmark = pytest.mark.once
 
 
 async def listen_to(world: World) -> Listener:
     world.add_account("reader")
     world.add_stream("packs")
     listener = Listener(await SimulatedConnector(world).open("reader", {}))
-    await run()
+    await listener.start()
     return listener
-
-
-async def run() -> None:
-    for _ in range(10):
-        await asyncio.sleep(0)
 
 
 async def test_an_event_proves_the_range_since_the_previous_one(clock: VirtualClock) -> None:
     world = World(1, clock)
     listener = await listen_to(world)
     first, second = world.post("packs", text="1"), world.post("packs", text="2")
-    await run()
+    await listener.catch_up()
     assert [event.proven for event in listener.events] == [
         Span(first.position, first.position + 1),
         Span(first.position + 1, second.position + 1),
@@ -67,7 +37,7 @@ async def test_a_hint_proves_nothing(clock: VirtualClock) -> None:
     listener = await listen_to(world)
     world.post("packs", text="1")
     world.post("packs", text="2")
-    await run()
+    await listener.catch_up()
     assert [event.proven for event in listener.events] == [None, None]
     await listener.stop()
 
@@ -79,7 +49,7 @@ async def test_hints_are_dropped_silently_and_proofs_never(clock: VirtualClock) 
         listener = await listen_to(world)
         for n in range(40):
             world.post("packs", text=str(n))
-        await run()
+        await listener.catch_up()
         heard[profile.name] = len(listener.keys())
         await listener.stop()
     assert heard["proofs"] == 40
@@ -91,19 +61,32 @@ async def test_a_connection_that_ends_says_so_and_loses_what_was_under_way(clock
     listener = await listen_to(world)
     world.post("packs", text="on its way")
     world.disconnect()
-    await run()
+    await listener.catch_up()
     assert [event.kind for event in listener.events] == ["disconnect"]
     assert listener.ended
+
+
+async def test_a_connection_may_end_with_an_error_as_well(clock: VirtualClock) -> None:
+    endings: set[str] = set()
+    for seed in range(12):
+        world = World(seed, clock, rates=FaultRates(live_end=1))
+        listener = await listen_to(world)
+        world.post("packs", text="never heard")
+        await listener.catch_up()
+        assert listener.ended
+        assert listener.keys() == []
+        endings.add("a word" if listener.error is None else type(listener.error).__name__)
+    assert endings == {"a word", "SimDisconnected"}
 
 
 async def test_late_events_come_when_their_time_has_come(clock: VirtualClock) -> None:
     world = World(1, clock, Profile(late_chance=1.0, late_s=30))
     listener = await listen_to(world)
     message = world.post("packs", text="late")
-    await run()
+    await listener.catch_up()
     assert listener.keys() == []
     clock.advance(30)
-    await run()
+    await listener.catch_up()
     assert listener.keys() == [message.key]
     await listener.stop()
 
@@ -114,7 +97,7 @@ async def test_faults_edit_and_delete_soon_after(clock: VirtualClock) -> None:
     message = world.post("packs", text="short life")
     for _ in range(60):
         clock.advance(1)
-        await run()
+        await listener.catch_up()
     assert listener.keys("edit") == [message.key]
     assert listener.keys("delete") == [message.key]
     assert world.messages("packs") == []
@@ -135,15 +118,15 @@ async def test_proofs_are_true_though_events_are_doubled_disordered_and_cut_off(
         message = world.post("packs", text=str(n))
         positions[message.key] = message.position
         clock.advance(1)
-        await run()
+        await listener.catch_up()
         if listener.ended:
             events.extend(listener.events)
             listener = Listener(link)
-            await run()
+            await listener.start()
         elif n % 9 == 0:
             _assert_true([*events, *listener.events], positions)
     clock.advance(60)
-    await run()
+    await listener.catch_up()
     events.extend(listener.events)
     await listener.stop()
     _assert_true(events, positions)

@@ -11,6 +11,8 @@ from headgate.domain.errors import Ambiguous, Gone, RateLimited
 from headgate.testing import FaultRates, Profile, SimulatedConnector, VirtualClock, World
 from headgate.testing.errors import SimFlood, SimMediaLapsed, SimTimeout
 
+pytestmark = pytest.mark.once
+
 
 async def link_to(world: World) -> Link:
     world.add_account("sender")

@@ -8,6 +8,8 @@ from headgate.connectors.protocol import Link
 from headgate.domain.messages import Page, Span
 from headgate.testing import Profile, SimulatedConnector, VirtualClock, World
 
+pytestmark = pytest.mark.once
+
 EVERYTHING = 2**62
 
 

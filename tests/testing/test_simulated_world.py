@@ -14,6 +14,8 @@ from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World, f
 from headgate.testing.errors import SimError, SimNotFound
 from headgate.testing.profiles import Profile
 
+pytestmark = pytest.mark.once
+
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 

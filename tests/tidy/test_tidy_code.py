@@ -71,7 +71,7 @@ def _says_nothing(name: str, *, is_function: bool = False) -> bool:
 
 def _empty_names(path: Path) -> Iterator[str]:
     for part in path.relative_to(SOURCE).with_suffix("").parts:
-        if _says_nothing(part, is_function=True):
+        if _says_nothing(part):
             yield shown(path)
     for node in ast.walk(parse(path)):
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)

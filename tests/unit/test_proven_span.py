@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.domain.coverage import proven_span
 from headgate.domain.messages import Span
+
+pytestmark = pytest.mark.once
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ def readings(draw: st.DrawFn) -> Reading:
     )
 
 
+@settings(deadline=None)
 @given(readings())
 def test_nothing_is_missing_from_what_a_page_proves(reading: Reading) -> None:
     page = reading.page()
@@ -64,6 +68,7 @@ def test_nothing_is_missing_from_what_a_page_proves(reading: Reading) -> None:
     assert {p for p in reading.existing if p in proven} <= set(page)
 
 
+@settings(deadline=None)
 @given(readings(), st.integers(1, 8))
 def test_a_page_cut_short_proves_only_what_it_holds(reading: Reading, shortened_to: int) -> None:
     page = reading.page(min(shortened_to, reading.asked))
@@ -73,6 +78,7 @@ def test_a_page_cut_short_proves_only_what_it_holds(reading: Reading, shortened_
     assert {p for p in reading.existing if p in proven} <= set(page)
 
 
+@settings(deadline=None)
 @given(readings())
 def test_a_page_proves_nothing_outside_of_its_hole_bound_and_settled_end(reading: Reading) -> None:
     proven = reading.proven(reading.page())
@@ -82,6 +88,7 @@ def test_a_page_proves_nothing_outside_of_its_hole_bound_and_settled_end(reading
     )
 
 
+@settings(deadline=None)
 @given(st.frozensets(st.integers(0, 200), max_size=60), st.integers(1, 9), st.booleans())
 def test_reading_what_is_not_proven_ends_and_finds_each_message_once(
     existing: frozenset[int], asked: int, guaranteed: bool

@@ -152,7 +152,12 @@ async def post(client: httpx.AsyncClient, path: str, **fields: str) -> httpx.Res
 
 
 def make_world(
-    database: Database, data_dir: Path, *, settings: WebSettings, entry_link: EntryLink | None = None
+    database: Database,
+    data_dir: Path,
+    *,
+    settings: WebSettings,
+    entry_link: EntryLink | None = None,
+    passwords: Passwords | None = None,
 ) -> WebWorld:
     clock, real_clock = VirtualClock(START), VirtualClock(START)
     reasons: list[str] = []
@@ -161,7 +166,7 @@ def make_world(
         return reasons
 
     listener = Listener(database.url, RealClock())
-    hub, passwords = EventHub(heartbeat_s=0.2, gap_s=0.01), cheap_passwords()
+    hub, passwords = EventHub(heartbeat_s=0.2, gap_s=0.01), passwords or cheap_passwords()
     parts = WebParts(
         database=database,
         clock=clock,

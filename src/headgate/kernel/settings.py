@@ -139,7 +139,7 @@ class JobsSettings(Section):
     )
     tick_s: float = Field(default=1.0, ge=0.1, le=60, description="How often due work is looked for.")
     shutdown_s: float = Field(
-        default=8.0, ge=0, le=600, description="How long running jobs may finish when stopping."
+        default=3.0, ge=0, le=600, description="How long running jobs may finish when stopping."
     )
     max_attempts: int = Field(
         default=3, ge=1, le=100, description="Attempts before a job becomes a dead letter."

@@ -6,6 +6,7 @@ on conflict (platform, name) do update set name = excluded.name
 returning id
 
 -- name: list_accounts
+-- For those who look after them, in the order in which they are shown.
 select id, platform, name, state, state_reason, established from account order by platform, name
 
 -- name: set_account_state

@@ -22,8 +22,10 @@ update cron set due_at = case when wake_seq = %(seen)s then %(next)s::timestampt
 where kind = %(kind)s and key = %(key)s
 
 -- name: wake_cron
+-- Now instead of at its time; the sequence tells a run under way that it was asked for again.
 update cron set due_at = least(coalesce(due_at, %(now)s), %(now)s), wake_seq = wake_seq + 1
 where kind = %(kind)s and key = %(key)s
 
 -- name: set_cron_due
+-- The next time, once it is known.
 update cron set due_at = %(due_at)s where kind = %(kind)s and key = %(key)s

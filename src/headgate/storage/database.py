@@ -157,7 +157,7 @@ class Database:
                 raise DatabaseAway(str(error)) from error
             raise
         finally:
-            await self._pool.putconn(connection)
+            await self._give_back(connection)
 
     async def run_together(self, statements: Sequence[Statement]) -> None:
         """Run statements whose answers nobody needs as one transaction in one round trip."""
@@ -171,7 +171,7 @@ class Database:
                 raise DatabaseAway(str(error)) from error
             raise
         finally:
-            await self._pool.putconn(connection)
+            await self._give_back(connection)
 
     async def ping(self) -> None:
         """Raise `DatabaseAway` unless the server answers right now."""
@@ -187,7 +187,7 @@ class Database:
             try:
                 await connection.execute("begin")
             except BaseException as error:
-                await self._pool.putconn(connection)
+                await self._give_back(connection)
                 if not isinstance(error, psycopg.OperationalError):
                     raise
                 # The pool had kept it from before the server went; nothing was begun on it.
@@ -209,6 +209,9 @@ class Database:
                 self._note_back()
                 return connection
 
+    async def _give_back(self, connection: Connection) -> None:
+        await self._pool.putconn(connection)
+
     async def _is_unreachable(self) -> bool:
         """Tell an exhausted pool from a server that is away."""
         try:
@@ -226,7 +229,7 @@ class Database:
             if word == "commit":
                 raise DatabaseAway(f"the answer to a commit was lost: {error}") from error
         finally:
-            await self._pool.putconn(connection)
+            await self._give_back(connection)
 
     def _note_away(self, error: Exception) -> None:
         if not self._away:

@@ -21,6 +21,7 @@ order by died_at desc, id desc
 limit %(limit)s
 
 -- name: get_dead_letter
+-- All that a person needs to judge it.
 select id, kind, key, error_class, message, stack, attempts, crashes, first_tried_at, died_at, state,
        closed_at, kept
 from dead_letter where id = %(id)s
@@ -31,9 +32,11 @@ update dead_letter set state = %(state)s, closed_at = %(now)s
 where id = %(id)s and state = 'open'
 
 -- name: keep_dead_letter
+-- What a person keeps, retention leaves alone.
 update dead_letter set kept = %(kept)s where id = %(id)s
 
 -- name: count_open_by_class
+-- For the metrics: what kinds of error wait for a person.
 select error_class, count(*) as letters from dead_letter where state = 'open' group by 1 order by 1
 
 -- name: prune_dead_letters

@@ -174,9 +174,12 @@ async def _output(process: Process) -> AsyncIterator[bytes]:
 
 
 async def _feed(process: Process, pieces: Iterable[bytes]) -> None:
-    for piece in pieces:
-        await write(process, piece)
-    await _close_input(process)
+    try:
+        for piece in pieces:
+            await write(process, piece)
+    finally:
+        # Also when the source fails: the process would wait for the rest for ever.
+        await _close_input(process)
 
 
 async def _close_input(process: Process) -> None:

@@ -66,6 +66,7 @@ select id, coalesce(headers ->> 'kind', entrypoint) as kind, convert_from(payloa
 from pgqueuer where status = 'failed' limit 100
 
 -- name: delete_job
+-- A job that the engine parked by itself, after its dead letter was written.
 delete from pgqueuer where id = %(job_id)s and status = 'failed'
 
 -- name: age_priorities

@@ -1,2 +1,3 @@
 -- name: publish
+-- Sent with the commit, so that nobody hears of what did not happen.
 select pg_notify('headgate_event', %(payload)s::text)

@@ -20,6 +20,7 @@ where known.blocked_until <= excluded.tried_at
 returning failures
 
 -- name: blocked_until
+-- Asked before the password is looked at, which costs time on purpose.
 select blocked_until from login_attempt where key = %(key)s::text
 
 -- name: forgive_name
@@ -33,4 +34,5 @@ set failures = greatest(0, failures - 1), blocked_until = tried_at
 where key = %(key)s::text
 
 -- name: delete_old_attempts
+-- Old attempts protect nobody and name people.
 delete from login_attempt where tried_at < %(forget_before)s::timestamptz

@@ -264,6 +264,7 @@ CREATE INDEX login_attempt_tried ON public.login_attempt USING btree (tried_at);
 
 CREATE TABLE product_clock (
     single boolean NOT NULL DEFAULT true,
+    opened_at timestamp with time zone NOT NULL,
     real_anchor timestamp with time zone NOT NULL,
     product_anchor timestamp with time zone NOT NULL,
     scale double precision NOT NULL,
@@ -299,6 +300,7 @@ CREATE TABLE sighting (
     file_name text NOT NULL,
     size_bytes bigint NOT NULL,
     mime_type text NOT NULL,
+    content_id text NOT NULL DEFAULT ''::text,
     sent_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     verdict text NOT NULL,
@@ -311,11 +313,14 @@ CREATE TABLE sighting (
 );
 CREATE INDEX sighting_item ON public.sighting USING btree (item_id);
 CREATE INDEX sighting_position ON public.sighting USING btree (channel_id, "position");
+CREATE INDEX sighting_waiting ON public.sighting USING btree (channel_id, id) WHERE ((verdict = 'kept'::text) AND (item_id IS NULL));
 
 CREATE TABLE stream (
     channel_id uuid NOT NULL,
     floor bigint NOT NULL DEFAULT 0,
     head bigint,
+    head_checked_at timestamp with time zone,
+    tip_after timestamp with time zone,
     due_at timestamp with time zone,
     wake_seq bigint NOT NULL DEFAULT 0,
     scanned_at timestamp with time zone,

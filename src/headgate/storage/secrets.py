@@ -22,9 +22,14 @@ class _Row:
 
 
 async def open_vault(tx: Tx, data_dir: Path) -> Vault:
-    """Return the vault of the data folder; make its key only while nothing was sealed with another."""
+    """Return the vault of the data folder; make its key only while nothing was sealed with another.
+
+    A key that was put on top of others takes over what they sealed.
+    """
     vault = read_vault(data_dir)
     if vault is not None:
+        if len(vault.keys) > 1:
+            await seal_anew(tx, vault)
         return vault
     sealed = await tx.value(Q["count_secrets"])
     if sealed:

@@ -3,6 +3,7 @@
 lock table app_user in share row exclusive mode
 
 -- name: count_users
+-- Whether the first administrator is still to be made.
 select count(*) from app_user
 
 -- name: insert_user
@@ -13,12 +14,15 @@ on conflict (lower(name)) do nothing
 returning id, name, role, password_hash
 
 -- name: get_user
+-- By id, for sessions and tokens.
 select id, name, role, password_hash from app_user where id = %(id)s::uuid
 
 -- name: get_user_by_name
+-- Names are compared without case, as people type them.
 select id, name, role, password_hash from app_user where lower(name) = lower(%(name)s::text)
 
 -- name: set_password_hash
+-- Hashed before it comes here; a plain password never reaches the database.
 update app_user set password_hash = %(password_hash)s::text where id = %(id)s::uuid
 
 -- name: replace_password_hash
@@ -27,13 +31,16 @@ update app_user set password_hash = %(password_hash)s::text
 where id = %(id)s::uuid and password_hash = %(old_hash)s::text
 
 -- name: insert_setup_link
+-- Only the hash is kept; whoever holds the link becomes the administrator.
 insert into setup_link (token_hash, created_at, expires_at)
 values (%(token_hash)s::bytea, %(now)s::timestamptz, %(expires_at)s::timestamptz)
 
 -- name: is_setup_link_open
+-- Once there is a user, no setup link opens anything.
 select exists (
     select from setup_link where token_hash = %(token_hash)s::bytea and expires_at > %(now)s::timestamptz
 ) and not exists (select from app_user)
 
 -- name: delete_setup_links
+-- A newer link, or the first user, ends all of them.
 delete from setup_link

@@ -1,7 +1,7 @@
 """The simulated world: a platform with faults, a virtual clock, and the suites that connectors pass.
 
 clock = VirtualClock(datetime(2026, 3, 1, tzinfo=UTC))
-world = World(seed=1, clock=clock, profile=telegram_like)
+world = World(seed=1, clock=clock, profile=PRESETS["telegram_like"])
 world.add_account("reader")
 world.add_stream("packs")
 link = await SimulatedConnector(world).open("reader", {})

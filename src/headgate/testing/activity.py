@@ -65,6 +65,11 @@ class Activity:
     topics: tuple[str, ...] = ()
     _buckets: dict[int, tuple[Row, ...]] = field(default_factory=dict[int, tuple[Row, ...]])
 
+    @property
+    def buckets_made(self) -> int:
+        """How many buckets are in memory."""
+        return len(self._buckets)
+
     def bucket(self, number: int) -> tuple[Row, ...]:
         """Return the messages of a bucket, oldest first."""
         if number not in self._buckets:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from headgate.kernel.clock import Clock
-from headgate.testing.activity import Activity, Pace
+from headgate.testing.activity import Pace
 from headgate.testing.places import Chapters
 from headgate.testing.profiles import Profile, telegram_like
 from headgate.testing.seeds import derive_seed
@@ -39,14 +39,14 @@ class _Place:
 
 
 _PLACES = (
-    _Place("forge", "Kestrel Forge Collective", "prints", 130, 12, topics=_TOPICS),
-    _Place("miniatures", "Miniature Exchange", "prints", 58, 6),
-    _Place("longexposure", "Long Exposure", "photos", 50, 5),
-    _Place("panels", "Panels & Gutters", "comics", 50, 4),
-    _Place("fieldnotes", "Field Recordings", "sounds", 32, 3, members=frozenset({"atlas"})),
-    _Place("surfaces", "Surface Library", "textures", 32, 3),
-    _Place("workshop", "Workshop Floor", "prints", 32, 4, members=frozenset({"beacon"})),
-    _Place("attic", "The Attic (quiet)", "photos", 12, 0.3),
+    _Place("forge", "Kestrel Forge Collective", "prints", 130, 20, topics=_TOPICS),
+    _Place("miniatures", "Miniature Exchange", "prints", 58, 10),
+    _Place("longexposure", "Long Exposure", "photos", 50, 8),
+    _Place("panels", "Panels & Gutters", "comics", 50, 6),
+    _Place("fieldnotes", "Field Recordings", "sounds", 32, 5, members=frozenset({"atlas"})),
+    _Place("surfaces", "Surface Library", "textures", 32, 5),
+    _Place("workshop", "Workshop Floor", "prints", 32, 6, members=frozenset({"beacon"})),
+    _Place("attic", "The Attic (quiet)", "photos", 12, 0.4),
 )
 _LISTINGS = (("salt-road", "Salt Road", 9), ("nine-lanterns", "Nine Lanterns", 26))
 _GROUPS = (
@@ -80,17 +80,11 @@ def _demo_profile() -> Profile:
 
 def _add_place(world: World, place: _Place, opened_at: datetime) -> None:
     members = None if place.members is None else set(place.members)
-    stream = world.add_stream(place.key, title=place.title, topics=place.topics, members=members)
-    stream.activity = Activity(
-        seed=derive_seed(world.seed, "activity", place.key),
-        scale=stream.scale,
-        profile=world.profile,
-        pace=Pace(
-            history_since=opened_at - _HISTORY,
-            opened_at=opened_at,
-            history_per_hour=place.history / (_HISTORY / timedelta(hours=1)),
-            live_per_hour=place.live_per_hour,
-        ),
-        theme=place.theme,
-        topics=place.topics,
+    world.add_stream(place.key, title=place.title, topics=place.topics, members=members)
+    pace = Pace(
+        history_since=opened_at - _HISTORY,
+        opened_at=opened_at,
+        history_per_hour=place.history / (_HISTORY / timedelta(hours=1)),
+        live_per_hour=place.live_per_hour,
     )
+    world.schedule(place.key, pace, theme=place.theme)

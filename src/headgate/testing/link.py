@@ -81,14 +81,18 @@ class SimulatedLink:
         return await self._call("message", f"{stream}/{key}", lambda _: self._message(stream, key))
 
     async def listen(self) -> AsyncIterator[LiveEvent]:
-        connection = await self._call("listen", "", lambda _: self._connect())
+        await self._call("listen", "", lambda _: None)
+        connection = self._connect()
         try:
             while True:
                 for event in self._take_events(connection):
                     yield event
-                    if event.kind == "disconnect":
-                        return
+                if connection.ended:
+                    break
                 await self._wait(connection)
+            if connection.abrupt:
+                raise SimDisconnected("listen")
+            yield LiveEvent("disconnect")
         finally:
             self._world.timeline.end_connections([connection])
 
@@ -314,8 +318,6 @@ class SimulatedLink:
         self._world.advance()
         while (delivery := connection.take(self._world.now_ms)) is not None:
             yield self._tell_event(connection, delivery)
-        if connection.ended:
-            yield LiveEvent("disconnect")
 
     def _tell_event(self, connection: Connection, delivery: Delivery) -> LiveEvent:
         happening = delivery.happening

@@ -42,6 +42,8 @@ class Connection:
     def __init__(self, account: str, *, profile: Profile, faults: Faults, choices: Randomness) -> None:
         self.account = account
         self.ended = False
+        self.abrupt = False
+        """It ended with an error, not with a word."""
         self.woken = asyncio.Event()
         self.continuity = Continuity()
         self._profile = profile
@@ -56,6 +58,7 @@ class Connection:
         if self.ended:
             return
         if self._strikes("live_end"):
+            self.abrupt = self._choices.chance(0.5)
             self.end()
             return
         self._number += 1

@@ -45,7 +45,7 @@ def accept_send(world: PlatformState, call: Call, group: Group, part: Part, *, k
         if dedupe.kind == "error":
             raise SimDuplicate(f"{key} was sent before")
     message = GroupMessage(
-        key=f"{group.key}-{len(group.messages) + 1}",
+        key=f"{world.now_ms}-{len(group.messages) + 1}",
         account=call.account,
         send_key=key,
         text=part.text,

@@ -16,12 +16,12 @@ ALL_LENSES: tuple[Lens, ...] = ("documents", "photos", "everything")
 _SAME_MESSAGE_FOR_AN_HOUR = DedupeWindow("same_message", 3600.0)
 _LANES: Mapping[CallKind, LaneDefault] = MappingProxyType(
     {
-        "heads": LaneDefault(per_minute=60),
-        "read": LaneDefault(per_minute=120),
-        "list": LaneDefault(per_minute=60),
-        "download": LaneDefault(per_minute=240),
+        "heads": LaneDefault(per_minute=240, burst=10),
+        "read": LaneDefault(per_minute=300, burst=20),
+        "list": LaneDefault(per_minute=120, burst=10),
+        "download": LaneDefault(per_minute=600, burst=30),
         "send": LaneDefault(per_minute=40),
-        "upload": LaneDefault(per_minute=20),
+        "upload": LaneDefault(per_minute=60),
     }
 )
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from headgate.domain.messages import Entry, Message
+from headgate.testing.activity import Activity, Pace
 from headgate.testing.content import SHAPES, Content, Generated, Shape, SimFile, Written
 from headgate.testing.errors import SimNotFound
 from headgate.testing.live import Happening
@@ -16,6 +17,7 @@ from headgate.testing.places import AccountState
 from headgate.testing.platform_state import PlatformState
 from headgate.testing.positions import to_ms
 from headgate.testing.rows import Row
+from headgate.testing.seeds import derive_seed
 from headgate.testing.streams import Stream
 from headgate.testing.themes import THEMES
 
@@ -35,6 +37,18 @@ class World(PlatformState):
             at_ms = start_ms + int(n * step_ms)
             topic = target.choices.choice(target.topics) if target.topics else ""
             target.posted.append(self._row(target, at_ms, self._generate(target, shape), topic=topic))
+
+    def schedule(self, stream: str, pace: Pace, *, theme: str = "prints") -> None:
+        """Let messages come by themselves, as a pure function of the seed and the time."""
+        target = self.stream(stream)
+        target.activity = Activity(
+            seed=derive_seed(self.seed, "activity", stream),
+            scale=target.scale,
+            profile=self.profile,
+            pace=pace,
+            theme=theme,
+            topics=tuple(target.topics),
+        )
 
     def post(
         self,

@@ -72,9 +72,7 @@ async def check_password(site: Site, attempt: Attempt, password: str) -> User | 
     return user
 
 
-async def make_api_token(
-    tx: Tx, site: Site, *, user_id: UUID, name: str, scopes: list[Scope]
-) -> FreshToken:
+async def make_api_token(tx: Tx, site: Site, *, user_id: UUID, name: str, scopes: list[Scope]) -> FreshToken:
     """Make a token; what is returned is the only copy of it."""
     token = new_api_token()
     line = await api_tokens.insert_api_token(

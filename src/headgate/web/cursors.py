@@ -33,8 +33,12 @@ def write_channel_place(place: ChannelPlace) -> str:
 
 
 def read_channel_place(cursor: str) -> ChannelPlace:
-    identity, _, title = cursor.partition(".")
+    identity, _, quoted = cursor.partition(".")
+    title = unquote(quoted)
     try:
-        return ChannelPlace(unquote(title), UUID(identity))
+        place = ChannelPlace(title, UUID(identity))
     except ValueError:
         raise HTTPException(400, "This place in the list is not known.") from None
+    if "\x00" in title:
+        raise HTTPException(400, "This place in the list is not known.")
+    return place

@@ -89,7 +89,9 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
 
 
 async def _on_database_away(request: Request, error: Exception) -> Response:
-    log.warning("answered without the database", path=request.url.path, reason=str(error))
+    # The route and not the address: that of a link holds its token.
+    route = getattr(request.scope.get("route"), "path", "")
+    log.warning("answered without the database", route=route, reason=str(error))
     return await answer_error(request, 503, headers={"retry-after": "5"})
 
 

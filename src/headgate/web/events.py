@@ -145,9 +145,7 @@ async def _is_signed_in(site: Site, caller: Caller) -> bool:
         return False
     try:
         async with site.transaction() as tx:
-            return await user_sessions.is_session_open(
-                tx, caller.session_id, now=site.parts.real_clock.now()
-            )
+            return await user_sessions.is_session_open(tx, caller.session_id, now=site.parts.real_clock.now())
     except DatabaseAway:
         # Nothing is told while nothing can be known; the next heartbeat asks again.
         return True

@@ -88,7 +88,9 @@ class Outside:
         return len(hosts) == 1 and host_name(hosts[0].decode("latin-1")) in self._hosts
 
     def _measure(self, scope: Scope, status: int, began_s: float) -> None:
+        # Only what we declared ourselves becomes a label: strangers must not make up new ones.
         route: Any = scope.get("route")
         path = getattr(route, "path", "")
+        method = scope["method"] if scope["method"] in (getattr(route, "methods", None) or ()) else ""
         elapsed_s = self._clock.monotonic() - began_s
-        _REQUESTS.labels(scope["method"] if path else "", path, str(status)).observe(elapsed_s)
+        _REQUESTS.labels(method, path, str(status)).observe(elapsed_s)

@@ -25,11 +25,19 @@ class Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals.update(asset=assets.url, version=__version__)
-        self._environment.filters.update(
-            size=wording.size, count=wording.count, share=wording.share, browser=wording.browser
-        )
-        self._environment.globals.update(relative=wording.relative, exact=wording.exact)
+        words: dict[str, Any] = {
+            "asset": assets.url,
+            "version": __version__,
+            "relative": wording.relative,
+            "exact": wording.exact,
+        }
+        self._environment.globals |= words
+        self._environment.filters |= {
+            "size": wording.size,
+            "count": wording.count,
+            "share": wording.share,
+            "browser": wording.browser,
+        }
 
     def render(self, template: str, **context: Any) -> HTMLResponse:
         """Return a page; every one knows who looks at it (`caller`) and when (`now`)."""

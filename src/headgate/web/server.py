@@ -17,19 +17,20 @@ class Server(uvicorn.Server):
     """Uvicorn that can stop while people look at live pages."""
 
     def __init__(self, app: FastAPI) -> None:
+        self._site = cast("Site", app.state.site)
         super().__init__(
             uvicorn.Config(
                 app,
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                date_header=True,
                 ws="none",
                 lifespan="off",
+                # What a proxy says about its clients counts only where a proxy is expected.
+                proxy_headers=bool(self._site.parts.settings.public_url),
                 timeout_graceful_shutdown=GRACE_S,
             )
         )
-        self._site = cast("Site", app.state.site)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._site.hub.close()

@@ -36,7 +36,7 @@ def size(size_bytes: int) -> str:
     value = float(size_bytes)
     for step in _STEPS:
         if value < 999.5 or step == _STEPS[-1]:
-            return f"{value:.0f}\u00a0{step}" if step == "B" or value >= 99.5 else f"{value:.1f}\u00a0{step}"
+            return f"{value:.0f}\u00a0{step}" if step == "B" or value >= 99.95 else f"{value:.1f}\u00a0{step}"
         value /= 1000
     raise AssertionError("the last step takes everything")
 

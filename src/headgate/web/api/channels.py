@@ -34,8 +34,8 @@ class ChannelAnswer(BaseModel):
 
     @classmethod
     def of(cls, line: ChannelLine) -> ChannelAnswer:
-        fields = vars(line) | {"floor": _text(line.floor), "head": _text(line.head)}
-        return cls(**fields)
+        positions = {"floor": _text(line.floor), "head": _text(line.head)}
+        return cls.model_validate(vars(line) | positions)
 
 
 class ChannelsAnswer(BaseModel):

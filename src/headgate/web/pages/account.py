@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Form, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
 from headgate.storage import api_tokens, user_sessions, users
-from headgate.storage.api_tokens import Scope
 from headgate.web.accounts import FreshToken, check_password, make_api_token
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
@@ -82,9 +81,7 @@ async def add_token(
     if scope not in caller.scopes:
         raise HTTPException(403, "You may not give a token more than you may do yourself.")
     async with site.transaction() as tx:
-        fresh = await make_api_token(
-            tx, site, user_id=caller.user_id, name=name, scopes=[cast("Scope", scope)]
-        )
+        fresh = await make_api_token(tx, site, user_id=caller.user_id, name=name, scopes=[scope])
     return await _page(site, caller, fresh=fresh)
 
 

@@ -122,6 +122,14 @@ class SeenEventSource extends EventTarget {
   }
 }
 
+/** Does not pull the list away from somebody who reads further down when too much arrived to add it. */
+function keepPlace() {
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const live = event.detail.requestConfig.triggeringEvent?.type.startsWith("sse:");
+    if (live && event.detail.target.id === "library" && scrollY > innerHeight) event.detail.shouldSwap = false;
+  });
+}
+
 function moveRow(step) {
   const rows = [...document.querySelectorAll("[data-row]")];
   const at = rows.indexOf(document.activeElement);
@@ -174,5 +182,6 @@ document.addEventListener("click", (event) => {
 });
 document.getElementById("show-keys")?.addEventListener("click", () => keys["?"]());
 markFresh();
+keepPlace();
 // The demo's entry link does its work once; it need not stay in the address bar.
 if (location.pathname.startsWith("/enter/")) history.replaceState(null, "", "/");

@@ -17,7 +17,11 @@ from headgate.web.door import PUBLIC, DoorRoute
 
 async def test_programs_get_problem_details(world: WebWorld) -> None:
     async with world.signed_in() as client:
-        for path, status in (("/api/v1/nothing", 404), ("/api/v1/items?limit=0", 422), ("/api/v1/items?before=x", 400)):
+        for path, status in (
+            ("/api/v1/nothing", 404),
+            ("/api/v1/items?limit=0", 422),
+            ("/api/v1/items?before=x", 400),
+        ):
             answer = await client.get(path)
             assert answer.status_code == status
             assert answer.headers["content-type"] == "application/problem+json"

@@ -41,7 +41,9 @@ async def test_a_foreign_name_gets_nothing(world: WebWorld, host: str) -> None:
     assert "content-security-policy" in answer.headers
 
 
-@pytest.mark.parametrize("host", ["localhost:8420", "127.0.0.1:9", "[::1]:8420", "gate.example", "10.0.0.5:1"])
+@pytest.mark.parametrize(
+    "host", ["localhost:8420", "127.0.0.1:9", "[::1]:8420", "gate.example", "10.0.0.5:1"]
+)
 async def test_own_names_are_answered(database: Database, tmp_path: Path, host: str) -> None:
     settings = WebSettings(public_url="https://gate.example", host="10.0.0.5")
     world = make_world(database, tmp_path, settings=settings)

@@ -14,7 +14,8 @@ SEEDS = QueryFile(
     """
 -- name: items
 insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
-select gen_random_uuid(), %(channel_id)s, n::text, 'file', 'Item ' || lpad(n::text, 4, '0'), 1000, %(at)s, %(at)s
+select
+    gen_random_uuid(), %(channel_id)s, n::text, 'file', 'Item ' || lpad(n::text, 4, '0'), 1000, %(at)s, %(at)s
 from generate_series(1, %(count)s::int) as n
 """,
 )
@@ -176,10 +177,7 @@ async def test_channels_come_in_pages_by_title(world: WebWorld) -> None:
             answer = (await client.get("/api/v1/channels", params={"limit": 2, "after": following})).json()
             seen += [channel["title"] for channel in answer["channels"]]
             following = answer["next"]
-    assert sorted(seen, key=str.lower) == seen or [title.lower() for title in seen] == sorted(
-        title.lower() for title in seen
-    )
-    assert len(seen) == 5
+    assert [title.lower() for title in seen] == ["a", "a", "b", "c", "c & d/%"]
 
 
 async def test_administrators_see_what_gave_up(world: WebWorld) -> None:

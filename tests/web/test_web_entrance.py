@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Literal
 
 import httpx
 import pytest
@@ -17,6 +18,7 @@ from headgate.storage import users
 from headgate.storage.database import Database
 from headgate.storage.queries import QueryFile
 from headgate.web import create_entry_link, create_setup_link
+from headgate.web.passwords import Passwords
 
 Q = QueryFile(
     "looks",
@@ -130,18 +132,24 @@ async def test_names_are_not_told_apart_from_passwords(world: WebWorld) -> None:
     assert wrong.text.replace("ada", "") == unknown.text.replace("eve", "")
 
 
-async def test_an_unknown_name_costs_a_verification_too(world: WebWorld) -> None:
-    checked: list[str] = []
+class CountingHasher(PasswordHasher):
+    """Notes what it is asked to verify."""
 
-    class Counting(PasswordHasher):
-        def verify(self, hash: str | bytes, password: str | bytes) -> bool:  # noqa: A002
-            checked.append(str(password))
-            return super().verify(hash, password)
+    def __init__(self) -> None:
+        super().__init__(time_cost=1, memory_cost=64, parallelism=1)
+        self.checked: list[str | bytes] = []
 
-    world.passwords._hasher = Counting(time_cost=1, memory_cost=64, parallelism=1)
+    def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:  # noqa: A002
+        self.checked.append(password)
+        return super().verify(hash, password)
+
+
+async def test_an_unknown_name_costs_a_verification_too(database: Database, tmp_path: Path) -> None:
+    hasher = CountingHasher()
+    world = make_world(database, tmp_path, settings=WebSettings(), passwords=Passwords(hasher))
     async with world.client() as client:
         await sign_in(client, "eve", "a guess")
-    assert checked == ["a guess"]
+    assert hasher.checked == ["a guess"]
 
 
 async def test_guessing_is_slowed_down_more_and_more(world: WebWorld) -> None:
@@ -191,10 +199,11 @@ async def test_another_address_is_not_slowed_down_by_it(world: WebWorld) -> None
         assert (await sign_in(client)).status_code == 303
 
 
-async def test_an_outdated_hash_is_renewed_by_signing_in(world: WebWorld) -> None:
+async def test_an_outdated_hash_is_renewed_by_signing_in(world: WebWorld, tmp_path: Path) -> None:
     user = await world.add_user()
-    world.passwords._hasher = PasswordHasher(time_cost=2, memory_cost=64, parallelism=1)
-    async with world.client() as client:
+    stricter = Passwords(PasswordHasher(time_cost=2, memory_cost=64, parallelism=1))
+    later = make_world(world.database, tmp_path, settings=WebSettings(), passwords=stricter)
+    async with later.client() as client:
         assert (await sign_in(client)).status_code == 303
     async with world.database.transaction() as tx:
         fresh = await tx.value(Q["password_hash"], name="ada")

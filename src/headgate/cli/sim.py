@@ -1,0 +1,153 @@
+"""`headgate sim`: the product against seeded faults, on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headgate.cli.errors import FAILED
+from headgate.cli.output import AsJson, print_json, print_table, progress_bar
+
+if TYPE_CHECKING:
+    from headgate.connectors.protocol import Connector
+    from headgate.kernel.clock import Clock
+    from headgate.kernel.randomness import Randomness
+    from headgate.storage.database import Database
+    from headgate.testing.simulator import Outcome, Product
+
+
+def sim(
+    seed: Annotated[int, typer.Option(help="Seed of the first play.")] = 0,
+    plays: Annotated[int, typer.Option(min=1, help="How many plays, each with the next seed.")] = 1,
+    faults: Annotated[str, typer.Option(help="What goes wrong: none, mild or wild.")] = "wild",
+    as_json: AsJson = False,
+) -> None:
+    """Play the product against a faulty world and judge what came of it.
+
+    A seed decides everything: who goes on, what fails, who dies. Print one again to replay it.
+    """
+    from headgate.domain.errors import UserError
+    from headgate.testing.simulator import FAULTS
+
+    if faults not in FAULTS:
+        raise UserError(
+            f"There is no level {faults!r} of faults.", remedy=f"Take one of: {', '.join(FAULTS)}."
+        )
+    _fix_hashes()
+    outcomes = asyncio.run(_play_all(range(seed, seed + plays), faults))
+    failed = [outcome for outcome in outcomes if outcome.failures]
+    if as_json:
+        print_json({"faults": faults, "failed": len(failed), "plays": [asdict(o) for o in outcomes]})
+    else:
+        _print_outcomes(outcomes, failed, faults)
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def _fix_hashes() -> None:
+    """Start again with fixed hashes: sets of texts must be gone through in the same order each time."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        os.environ["PYTHONHASHSEED"] = "0"
+        os.execv(sys.executable, [sys.executable, "-m", "headgate", *sys.argv[1:]])  # noqa: S606
+
+
+async def _play_all(seeds: Iterable[int], faults: str) -> list[Outcome]:
+    from headgate.testing.simulator import open_theatre
+
+    seeds = list(seeds)
+    async with _server() as url, open_theatre(url, build_product) as theatre:
+        with progress_bar("plays", total=len(seeds)) as advance:
+            outcomes: list[Outcome] = []
+            for seed in seeds:
+                outcomes.append(await theatre.play(seed, faults))
+                advance(1)
+    return outcomes
+
+
+@asynccontextmanager
+async def _server() -> AsyncGenerator[str, None]:
+    """A server of our own that need not survive anything, or the one of the settings."""
+    from headgate.kernel.settings import load_settings
+    from headgate.storage.embedded import EmbeddedServer
+
+    settings = load_settings()
+    if settings.database.url is not None:
+        yield settings.database.url.get_secret_value()
+        return
+    with tempfile.TemporaryDirectory(prefix="headgate-sim-") as folder:
+        server = EmbeddedServer(Path(folder), shared_memory_mb=128, fsync=False)
+        async with server.attach() as url:
+            yield url
+
+
+def build_product(database: Database, clock: Clock, randomness: Randomness, connector: Connector) -> Product:
+    """Wire the product as a real process does, without the web."""
+    from headgate.app.loops import Listeners, keep_going, run_tick
+    from headgate.app.parts import build_parts
+    from headgate.domain.errors import WorkError
+    from headgate.intake.channels import follow_all
+    from headgate.kernel.settings import load_settings
+    from headgate.testing.simulator import Product
+    from headgate.testing.simulator.play import ACCOUNT
+
+    settings = load_settings({"HEADGATE_JOBS_TICK_S": "3", "HEADGATE_DATA_DIR": "/nonexistent"})
+    parts = build_parts(
+        settings,
+        database.url,
+        database,
+        clock=clock,
+        randomness=randomness,
+        connectors={"simulated": connector},
+    )
+
+    async def follow() -> None:
+        while True:
+            try:
+                await follow_all(database, parts.links, parts.ids, clock, name=ACCOUNT)
+            except WorkError:
+                await clock.sleep(5)
+            else:
+                return
+
+    def tick() -> Coroutine[Any, Any, None]:
+        return keep_going(parts, "the tick", lambda: run_tick(parts))
+
+    def listen() -> Coroutine[Any, Any, None]:
+        return keep_going(parts, "the listeners", Listeners(parts).run)
+
+    return Product(parts.execution, parts.kinds, [follow, tick, listen])
+
+
+def _print_outcomes(outcomes: list[Outcome], failed: list[Outcome], faults: str) -> None:
+    print_table(
+        ["seed", "items", "crashes", "points", "virtual", "calls", "outcome"],
+        [
+            [
+                outcome.seed,
+                outcome.items,
+                outcome.crashes,
+                outcome.points,
+                f"{outcome.virtual_s:.0f} s",
+                outcome.calls,
+                outcome.failures[0] if outcome.failures else "ok",
+            ]
+            for outcome in outcomes
+        ],
+        numeric=["seed", "items", "crashes", "points", "virtual", "calls"],
+    )
+    for outcome in failed:
+        typer.echo(
+            f"\nSeed {outcome.seed} failed; replay: headgate sim --seed {outcome.seed} --faults {faults}"
+        )
+        for failure in outcome.failures[:20]:
+            typer.echo(f"  {failure}")
+    typer.echo(f"\n{len(outcomes) - len(failed)} of {len(outcomes)} plays came to rest with nothing lost.")

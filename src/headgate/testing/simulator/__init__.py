@@ -1,0 +1,21 @@
+"""The simulator: the whole product on a real PostgreSQL, one actor at a time, crashing at any await.
+
+A seed decides everything: who goes on, what fails, who dies. A failing seed is replayed with one command.
+"""
+
+from headgate.testing.simulator.play import Outcome, Play, Script
+from headgate.testing.simulator.process import Product, ProductFactory
+from headgate.testing.simulator.scripts import FAULTS, script_for
+from headgate.testing.simulator.theatre import Theatre, open_theatre
+
+__all__ = [
+    "FAULTS",
+    "Outcome",
+    "Play",
+    "Product",
+    "ProductFactory",
+    "Script",
+    "Theatre",
+    "open_theatre",
+    "script_for",
+]

@@ -1,0 +1,135 @@
+"""The product's database with points between its transactions, on a server whose time is the stage's.
+
+Crashes can come before a transaction, at each of its statements, right before the commit, and after it but
+before its answer. A connection can be lost with the commit done or undone, and the process lives on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from headgate.kernel.clock import Clock
+from headgate.storage.database import Connection, Database, DatabaseAway, Statement, Tx, connect
+from headgate.storage.queries import Query
+from headgate.testing.simulator.stage import Stage
+
+SHADOW_NOW = b"""
+create schema sim;
+create table sim.clock (at timestamptz not null);
+insert into sim.clock values ('2026-01-01T00:00:00Z');
+create function sim.now() returns timestamptz language sql stable return (select at from sim.clock);
+create or replace function headgate_real_now() returns timestamptz
+    language sql volatile parallel safe return (select at from sim.clock);
+alter table pgqueuer alter created set default sim.now(), alter updated set default sim.now(),
+    alter heartbeat set default sim.now(), alter execute_after set default sim.now();
+alter table pgqueuer_log alter created set default sim.now();
+"""
+SEARCH_PATH = b"set search_path = sim, public, pg_catalog"
+
+
+async def connect_shadowed(url: str, name: str) -> Connection:
+    """Open a connection to whose statements `now()` is the stage's time."""
+    connection = await connect(url, name=name)
+    await connection.execute(SEARCH_PATH)
+    return connection
+
+
+class StagedTx(Tx):
+    """A transaction in which the process can die at each statement."""
+
+    def __init__(self, connection: Connection, stage: Stage) -> None:
+        super().__init__(connection)
+        self._stage = stage
+
+    async def execute(self, query: Query, /, **parameters: Any) -> int:
+        await self._stage.point(query.name, switch=False)
+        return await super().execute(query, **parameters)
+
+    async def all(self, row: type[Any], query: Query, /, **parameters: Any) -> list[Any]:
+        await self._stage.point(query.name, switch=False)
+        return await super().all(row, query, **parameters)
+
+    async def one(self, row: type[Any], query: Query, /, **parameters: Any) -> Any:
+        await self._stage.point(query.name, switch=False)
+        return await super().one(row, query, **parameters)
+
+    async def value(self, query: Query, /, **parameters: Any) -> Any:
+        await self._stage.point(query.name, switch=False)
+        return await super().value(query, **parameters)
+
+    async def column(self, query: Query, /, **parameters: Any) -> list[Any]:
+        await self._stage.point(query.name, switch=False)
+        return await super().column(query, **parameters)
+
+
+class StagedDatabase(Database):
+    """One process's database on the stage: one connection, since one actor plays at a time."""
+
+    def __init__(self, url: str, clock: Clock, stage: Stage, *, name: str) -> None:
+        super().__init__(url, clock, name=name)
+        self._stage = stage
+        self._free: list[Connection] = []
+        self.connections: list[Connection] = []
+
+    async def open(self) -> None:
+        """Nothing to open: connections are made when they are needed."""
+
+    async def close(self) -> None:
+        for connection in self.connections:
+            await connection.close()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[Tx, None]:
+        await self._stage.point("begin")
+        self._stage.hold()
+        try:
+            async with super().transaction() as tx:
+                yield StagedTx(tx.connection, self._stage)
+                await self._stage.point("before commit", switch=False)
+                if self._stage.loses_connection():
+                    await tx.connection.close()
+                    raise DatabaseAway("the connection was lost before the commit")
+        finally:
+            self._stage.release()
+        await self._after_commit()
+
+    @asynccontextmanager
+    async def autocommit(self) -> AsyncGenerator[Tx, None]:
+        await self._stage.point("begin")
+        self._stage.hold()
+        try:
+            async with super().autocommit() as tx:
+                yield StagedTx(tx.connection, self._stage)
+        finally:
+            self._stage.release()
+        await self._after_commit()
+
+    async def run_together(self, statements: Sequence[Statement]) -> None:
+        await self._stage.point("begin")
+        self._stage.hold()
+        try:
+            await super().run_together(statements)
+        finally:
+            self._stage.release()
+        await self._after_commit()
+
+    async def _after_commit(self) -> None:
+        """Die, lose the answer, or let others go on: the transaction is done."""
+        await self._stage.point("after commit")
+        if self._stage.loses_connection():
+            raise DatabaseAway("the answer to a commit was lost")
+
+    async def _acquire(self) -> Connection:
+        while self._free:
+            connection = self._free.pop()
+            if not connection.closed:
+                return connection
+        connection = await connect_shadowed(self.url, self._name)
+        self.connections.append(connection)
+        return connection
+
+    async def _give_back(self, connection: Connection) -> None:
+        if not connection.closed:
+            self._free.append(connection)

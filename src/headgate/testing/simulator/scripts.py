@@ -1,0 +1,31 @@
+"""What goes wrong in a play, by level; each seed takes another profile of the platform."""
+
+from __future__ import annotations
+
+from headgate.testing.faults import FaultRates
+from headgate.testing.profiles import PRESETS
+from headgate.testing.simulator.play import Script
+from headgate.testing.simulator.stage import Perils
+
+# Edits that change files and messages that cannot be parsed need rechecks and misses; they come with those.
+_MILD = FaultRates(
+    flood=0.01, timeout_before=0.01, timeout_after=0.01, disconnect=0.005, live_duplicate=0.02,
+    live_reorder=0.02, live_drop=0.01, live_end=0.01, delete=0.01,
+)  # fmt: skip
+_WILD = FaultRates(
+    flood=0.08, timeout_before=0.06, timeout_after=0.06, disconnect=0.04, live_duplicate=0.15,
+    live_reorder=0.15, live_drop=0.15, live_end=0.05, delete=0.08, ban=0.002,
+)  # fmt: skip
+
+FAULTS: dict[str, tuple[FaultRates, Perils]] = {
+    "none": (FaultRates(), Perils()),
+    "mild": (_MILD, Perils(crash=0.001, pause=0.0005, lost_connection=0.001)),
+    "wild": (_WILD, Perils(crash=0.008, pause=0.002, lost_connection=0.005)),
+}
+
+
+def script_for(seed: int, faults: str) -> Script:
+    """Return the play of a seed."""
+    rates, perils = FAULTS[faults]
+    profiles = sorted(PRESETS)
+    return Script(rates=rates, perils=perils, profile=profiles[seed % len(profiles)])

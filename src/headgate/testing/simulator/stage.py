@@ -1,0 +1,233 @@
+"""The stage: one actor at a time, the time in our hands, and the power to crash whoever plays.
+
+Actors are ordinary tasks. At each *point* (before and after a transaction, around a call to the outside) an
+actor stops and the director chooses by the seed who goes on. While they wait for each other or for the
+database nothing is chosen: the director waits until all is quiet, so a seed gives the same play every time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from headgate.kernel.clock import Clock
+from headgate.kernel.randomness import Randomness
+
+
+@dataclass(eq=False)
+class Troupe:
+    """The actors of one process: they are paused together, and die together."""
+
+    name: str
+    crashed: bool = False
+    over: bool = False
+    """The play is over: whoever still wants something is turned away."""
+    paused_until_s: float = 0.0
+    holds: int = 0
+    """Transactions under way; while it lives nobody else is cued."""
+    tasks: list[asyncio.Task[Any]] = field(default_factory=list[asyncio.Task[Any]])
+
+    def start(self, *parts: Coroutine[Any, Any, Any]) -> None:
+        """Let coroutines play; whatever tasks they start belong to the troupe too."""
+        context = copy_context()
+        context.run(CURRENT.set, self)
+        self.tasks += [asyncio.create_task(part, context=context) for part in parts]
+
+
+CURRENT: ContextVar[Troupe | None] = ContextVar("troupe", default=None)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """An actor that waits for its cue, or for a time."""
+
+    troupe: Troupe
+    cue: asyncio.Future[None]
+    label: str
+    wake_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Perils:
+    """How probable it is that a process dies or is stopped at a point."""
+
+    crash: float = 0.0
+    pause: float = 0.0
+    lost_connection: float = 0.0
+    longest_pause_s: float = 60.0
+
+
+class Stuck(AssertionError):
+    """Nobody can go on, and nothing will ever wake anybody."""
+
+
+class Stage:
+    """Directs all troupes of a play."""
+
+    def __init__(
+        self, seed: int, start: datetime, *, tell_time: Callable[[datetime], Awaitable[None]]
+    ) -> None:
+        self.start = start
+        self.elapsed_s = 0.0
+        self.perils = Perils()
+        self.points = 0
+        self.crashes = 0
+        self.choices = Randomness(seed).fork("stage")
+        self._tell_time = tell_time
+        self._waiting: dict[int, Waiting] = {}
+        self._order = itertools.count()
+        self.troupes: list[Troupe] = []
+        self._trace = hashlib.sha256()
+
+    @property
+    def trace(self) -> str:
+        """A digest of everything that was chosen so far."""
+        return self._trace.hexdigest()
+
+    def now(self) -> datetime:
+        return self.start + timedelta(seconds=self.elapsed_s)
+
+    async def point(self, label: str, *, switch: bool = True) -> None:
+        """Let the director choose; without `switch` the actor can only die here (inside a transaction)."""
+        troupe = CURRENT.get()
+        if troupe is None:
+            return
+        self.points += 1
+        self._note(f"{troupe.name} {label}")
+        self._endanger(troupe)
+        if switch or troupe.crashed:
+            await self._wait(Waiting(troupe, _cue(), label))
+
+    async def sleep(self, seconds: float) -> None:
+        troupe = CURRENT.get()
+        if troupe is None:
+            raise RuntimeError("only actors sleep")
+        wake_s = self.elapsed_s + max(seconds, 0.0)
+        await self._wait(Waiting(troupe, _cue(), "sleep", wake_s))
+
+    def hold(self) -> None:
+        """A transaction begins: whatever its actor waits for, nobody else goes on."""
+        if troupe := CURRENT.get():
+            troupe.holds += 1
+
+    def release(self) -> None:
+        if troupe := CURRENT.get():
+            troupe.holds -= 1
+
+    def loses_connection(self) -> bool:
+        return self.choices.chance(self.perils.lost_connection)
+
+    async def play(self, *, until_s: float, between: Callable[[], Awaitable[None]]) -> None:
+        """Direct until a time; `between` is called whenever all is quiet (to bury and replace the dead)."""
+        while True:
+            await self._settle()
+            await between()
+            await self._settle()
+            ready = [number for number, waiting in self._waiting.items() if self._can_go(waiting)]
+            if ready:
+                self._cue_one(self.choices.choice(ready))
+                continue
+            wake_s = self._next_wake_s()
+            if wake_s is None:
+                raise Stuck(f"nobody can go on: {[waiting.label for waiting in self._waiting.values()]}")
+            if wake_s > until_s:
+                await self._move_to(until_s)
+                return
+            await self._move_to(wake_s)
+
+    def enter(self, name: str) -> Troupe:
+        """Return a new troupe on the stage."""
+        troupe = Troupe(name)
+        self.troupes.append(troupe)
+        return troupe
+
+    def forget(self, troupe: Troupe) -> None:
+        """Take a troupe off the stage; its tasks never go on."""
+        self.troupes.remove(troupe)
+        self._waiting = {n: waiting for n, waiting in self._waiting.items() if waiting.troupe is not troupe}
+
+    def _endanger(self, troupe: Troupe) -> None:
+        if self.choices.chance(self.perils.crash):
+            troupe.crashed = True
+            self.crashes += 1
+            self._note("crash")
+        elif self.choices.chance(self.perils.pause):
+            troupe.paused_until_s = self.elapsed_s + self.choices.uniform(1, self.perils.longest_pause_s)
+            self._note("pause")
+
+    async def _wait(self, waiting: Waiting) -> None:
+        if waiting.troupe.over:
+            raise asyncio.CancelledError
+        number = next(self._order)
+        self._waiting[number] = waiting
+        try:
+            await waiting.cue
+        finally:
+            self._waiting.pop(number, None)
+
+    def _can_go(self, waiting: Waiting) -> bool:
+        troupe = waiting.troupe
+        awake = waiting.wake_s is None or waiting.wake_s <= self.elapsed_s
+        return awake and not troupe.crashed and troupe.paused_until_s <= self.elapsed_s
+
+    def _next_wake_s(self) -> float | None:
+        times = [
+            max(waiting.wake_s or 0.0, waiting.troupe.paused_until_s)
+            for waiting in self._waiting.values()
+            if not waiting.troupe.crashed
+        ]
+        return min(times, default=None)
+
+    def _cue_one(self, number: int) -> None:
+        waiting = self._waiting.pop(number)
+        self._note(f"cue {waiting.troupe.name} {waiting.label}")
+        if not waiting.cue.done():
+            waiting.cue.set_result(None)
+
+    async def _move_to(self, elapsed_s: float) -> None:
+        if elapsed_s > self.elapsed_s:
+            self.elapsed_s = elapsed_s
+            await self._tell_time(self.now())
+
+    async def _settle(self) -> None:
+        """Wait until every task waits for its cue, for a time, or for another task."""
+        loop: Any = asyncio.get_running_loop()
+        # There is no other way to know that nobody can run, and no event for it.
+        while self._held() or loop._ready:  # noqa: SLF001, ASYNC110
+            await asyncio.sleep(0)
+
+    def _held(self) -> bool:
+        return any(troupe.holds and not troupe.crashed for troupe in self.troupes)
+
+    def _note(self, what: str) -> None:
+        self._trace.update(what.encode())
+        self._trace.update(b"\n")
+
+
+def _cue() -> asyncio.Future[None]:
+    return asyncio.get_running_loop().create_future()
+
+
+class StageClock(Clock):
+    """Both times are the stage's."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def now(self) -> datetime:
+        return self._stage.now()
+
+    def monotonic(self) -> float:
+        return self._stage.elapsed_s
+
+    async def sleep(self, real_s: float) -> None:
+        await self._stage.sleep(real_s)
+
+    def real_s_until(self, at: datetime) -> float:
+        return max(0.0, (at - self.now()).total_seconds())

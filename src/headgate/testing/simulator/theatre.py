@@ -1,0 +1,67 @@
+"""Where plays are given: a migrated template with the stage's time in it, cloned for each seed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from uuid import uuid4
+
+from psycopg import sql
+
+from headgate.storage.database import connect
+from headgate.storage.migrate import migrate
+from headgate.testing.simulator.database import SHADOW_NOW
+from headgate.testing.simulator.play import Outcome, Play
+from headgate.testing.simulator.process import ProductFactory
+from headgate.testing.simulator.scripts import script_for
+
+
+def at_database(url: str, name: str) -> str:
+    """Return the address of another database on the same server."""
+    address, mark, options = url.partition("?")
+    scheme, _, rest = address.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}/{name}{mark}{options}"
+
+
+@dataclass(frozen=True)
+class Theatre:
+    """A server with the template of all plays."""
+
+    url: str
+    template: str
+    build: ProductFactory
+
+    async def play(self, seed: int, faults: str) -> Outcome:
+        """Give the play of a seed on a database of its own."""
+        name = f"sim_{uuid4().hex[:12]}"
+        async with await connect(self.url, name="theatre") as connection:
+            await connection.execute(
+                sql.SQL("create database {} template {}").format(
+                    sql.Identifier(name), sql.Identifier(self.template)
+                )
+            )
+            try:
+                play = Play(seed, at_database(self.url, name), script_for(seed, faults), self.build)
+                return await play.run()
+            finally:
+                await connection.execute(
+                    sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name))
+                )
+
+
+@asynccontextmanager
+async def open_theatre(url: str, build: ProductFactory) -> AsyncGenerator[Theatre, None]:
+    """Make the template on a server whose administrator we are, and remove it in the end."""
+    template = f"sim_template_{uuid4().hex[:8]}"
+    async with await connect(url, name="theatre") as connection:
+        await connection.execute(sql.SQL("create database {}").format(sql.Identifier(template)))
+        try:
+            await migrate(at_database(url, template))
+            async with await connect(at_database(url, template)) as inside:
+                await inside.execute(SHADOW_NOW)
+            yield Theatre(url, template, build)
+        finally:
+            await connection.execute(
+                sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(template))
+            )

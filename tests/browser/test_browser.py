@@ -1,0 +1,244 @@
+"""The pages in a real browser: as people use them, without a word of complaint in the console."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from believable import add_flood, add_item, fill_jobs, fill_library
+from livesite import PASSWORD, LiveSite
+from playwright.async_api import Page, expect
+
+from headgate.kernel.clock import RealClock
+from headgate.storage import events
+from headgate.storage.events import Event
+from headgate.web import create_setup_link
+
+SET_HIDDEN = """hidden => {
+    Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+PHONE = 390
+PAGES = ["/", "/channels", "/jobs", "/account"]
+
+
+async def arrive(live: LiveSite, channel_id: UUID, title: str) -> None:
+    """Let an item be caught, as the intake does it."""
+    await add_item(live.database, channel_id, title, "clip", 5_000_000, RealClock().now())
+    async with live.database.transaction() as tx:
+        await events.publish(tx, Event("items"))
+
+
+async def focused_row(page: Page) -> str:
+    return await page.evaluate("document.activeElement.id")
+
+
+async def test_a_person_signs_in_and_out(live: LiveSite) -> None:
+    await live.add_user()
+    async with live.page() as page:
+        await page.goto(live.url)
+        await expect(page).to_have_url(f"{live.url}/login")
+        await page.get_by_label("Name").fill("ada")
+        await page.get_by_label("Password").fill("not the password")
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("alert")).to_have_text("The name or the password is not right.")
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("heading", name="Library")).to_be_visible()
+        await page.locator(".menu summary").click()
+        await page.get_by_role("button", name="Sign out").click()
+        await expect(page).to_have_url(f"{live.url}/login")
+    # A refused sign-in is an answer with 401, which Chromium notes; nothing else was said.
+    assert [text for text in live.complaints if "401" not in text] == []
+
+
+async def test_the_first_start_makes_the_administrator(live: LiveSite) -> None:
+    path = await create_setup_link(live.database)
+    async with live.page() as page:
+        await page.goto(f"{live.url}{path}")
+        await page.get_by_label("Name").fill("Grace")
+        await page.get_by_label("Password", exact=False).first.fill(PASSWORD)
+        await page.get_by_label("Password again").fill(PASSWORD)
+        await page.get_by_role("button", name="Make the administrator").click()
+        await expect(page.locator(".menu summary")).to_have_text("Grace")
+    assert live.complaints == []
+
+
+async def test_the_library_fills_by_itself(live: LiveSite) -> None:
+    await live.add_user()
+    channel_id, *_ = await fill_library(live.database, RealClock().now(), items=0)
+    async with live.page() as page:
+        await live.sign_in(page)
+        await expect(page.get_by_role("heading", name="Nothing caught yet")).to_be_visible()
+        await expect(page.locator("live-state")).to_have_text("Live")
+        await arrive(live, channel_id, "First of all.mp4")
+        await expect(page.get_by_text("First of all.mp4")).to_be_visible()
+        await arrive(live, channel_id, "And the second.mp4")
+        await expect(page.locator("[data-row]").first).to_contain_text("And the second.mp4")
+        await expect(page.locator("[data-row]")).to_have_count(2)
+        await expect(page.locator("#counts")).to_contain_text("2 items")
+        await expect(page.locator("tr.fresh")).to_contain_text("And the second.mp4")
+    assert live.complaints == []
+
+
+async def test_older_items_come_as_one_scrolls_and_new_ones_stay_on_top(live: LiveSite) -> None:
+    await live.add_user()
+    channel_id, *_ = await fill_library(live.database, RealClock().now(), items=130)
+    async with live.page() as page:
+        await live.sign_in(page)
+        await expect(page.locator("[data-row]")).to_have_count(50)
+        await page.locator(".older a").scroll_into_view_if_needed()
+        await expect(page.locator("[data-row]")).to_have_count(100)
+        await page.locator(".older a").scroll_into_view_if_needed()
+        await expect(page.locator("[data-row]")).to_have_count(130)
+        await arrive(live, channel_id, "On top.mp4")
+        await expect(page.locator("[data-row]")).to_have_count(131)
+        await expect(page.locator("[data-row]").first).to_contain_text("On top.mp4")
+    assert live.complaints == []
+
+
+async def test_a_flood_of_items_does_not_pull_the_page_away(live: LiveSite) -> None:
+    await live.add_user()
+    channel_id, *_ = await fill_library(live.database, RealClock().now() - timedelta(days=1), items=60)
+    async with live.page() as page:
+        await live.sign_in(page)
+        await page.locator(".older a").scroll_into_view_if_needed()
+        await expect(page.locator("[data-row]")).to_have_count(60)
+        await page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        await add_flood(live.database, channel_id, RealClock().now(), items=300)
+        async with page.expect_response(lambda answer: "until=" in answer.url):
+            await arrive(live, channel_id, "Last of the flood.mp4")
+        await expect(page.locator("[data-row]")).to_have_count(60)
+        await page.evaluate("scrollTo(0, 0)")
+        await arrive(live, channel_id, "After the flood.mp4")
+        await expect(page.locator("[data-row]").first).to_contain_text("After the flood.mp4")
+        await expect(page.locator("[data-row]")).to_have_count(50)
+    assert live.complaints == []
+
+
+async def test_everything_works_from_the_keyboard(live: LiveSite) -> None:
+    await live.add_user()
+    await fill_library(live.database, RealClock().now(), items=5)
+    async with live.page() as page:
+        await live.sign_in(page)
+        rows = await page.locator("[data-row]").evaluate_all("rows => rows.map(row => row.id)")
+        for key, row in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
+            await page.keyboard.press(key)
+            assert await focused_row(page) == rows[row]
+        await page.keyboard.press("?")
+        await expect(page.get_by_role("dialog")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("dialog")).to_be_hidden()
+        await page.keyboard.press("/")
+        await page.keyboard.type("otter")
+        await expect(page.locator("[data-row]")).to_have_count(1)
+        await expect(page.get_by_label("Search titles")).to_be_focused()
+        await expect(page).to_have_url(f"{live.url}/?q=otter")
+    assert live.complaints == []
+
+
+async def test_a_row_keeps_its_focus_when_new_ones_arrive(live: LiveSite) -> None:
+    await live.add_user()
+    channel_id, *_ = await fill_library(live.database, RealClock().now(), items=5)
+    async with live.page() as page:
+        await live.sign_in(page)
+        await page.keyboard.press("j")
+        await page.keyboard.press("j")
+        before = await focused_row(page)
+        await arrive(live, channel_id, "Meanwhile.mp4")
+        await expect(page.get_by_text("Meanwhile.mp4")).to_be_visible()
+        await expect(page.locator(f"[id='{before}']")).to_be_focused()
+
+
+async def test_a_sign_out_elsewhere_closes_the_page(live: LiveSite) -> None:
+    await live.add_user()
+    async with live.page() as page, live.page() as other:
+        await live.sign_in(page)
+        await expect(page.locator("live-state")).to_have_text("Live")
+        await live.sign_in(other)
+        await other.goto(f"{live.url}/account")
+        await other.get_by_role("button", name="Sign out everywhere else").click()
+        await page.wait_for_url(f"{live.url}/login")
+    assert live.complaints == []
+
+
+async def test_a_hidden_page_holds_no_stream_and_catches_up_when_seen(live: LiveSite) -> None:
+    await live.add_user()
+    channel_id, *_ = await fill_library(live.database, RealClock().now(), items=3)
+    async with live.page() as page:
+        await live.sign_in(page)
+        await expect(page.locator("live-state")).to_have_text("Live")
+        await page.evaluate(SET_HIDDEN, True)
+        async with asyncio.timeout(10):
+            while live.hub.streams:  # noqa: ASYNC110 - a browser that hangs up sends no signal to a test
+                await asyncio.sleep(0.01)
+        await arrive(live, channel_id, "While away.mp4")
+        await page.evaluate(SET_HIDDEN, False)
+        await expect(page.get_by_text("While away.mp4")).to_be_visible()
+        await arrive(live, channel_id, "And after.mp4")
+        await expect(page.get_by_text("And after.mp4")).to_be_visible()
+    assert live.complaints == []
+
+
+async def test_a_token_is_made_and_revoked(live: LiveSite) -> None:
+    await live.add_user()
+    async with live.page() as page:
+        await live.sign_in(page)
+        await page.goto(f"{live.url}/account")
+        await page.get_by_label("Name").fill("backup script")
+        await page.get_by_role("button", name="Make a token").click()
+        token = await page.locator("#fresh-token").inner_text()
+        answer = await page.request.get(f"{live.url}/api/v1/me", headers={"authorization": f"Bearer {token}"})
+        assert answer.ok
+        await page.get_by_role("button", name="Revoke backup script").click()
+        await expect(page.get_by_text("backup script")).to_have_count(0)
+    assert live.complaints == []
+
+
+@pytest.mark.parametrize("path", ["/login", *PAGES])
+async def test_nothing_sticks_out_on_a_phone(live: LiveSite, path: str) -> None:
+    await live.add_user()
+    await fill_library(live.database, RealClock().now())
+    await fill_jobs(live.database, RealClock().now() - timedelta(minutes=1))
+    async with live.page(width=PHONE) as page:
+        if path != "/login":
+            await live.sign_in(page)
+        await page.goto(f"{live.url}{path}")
+        assert await page.evaluate("document.documentElement.scrollWidth") == PHONE
+    assert live.complaints == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, PHONE])
+async def test_pages_are_accessible(live: LiveSite, dark: bool, width: int) -> None:
+    await live.add_user()
+    await fill_library(live.database, RealClock().now())
+    await fill_jobs(live.database, RealClock().now())
+    found: list[str] = []
+    async with live.page(width=width, dark=dark) as page:
+        for path in ("/login", *PAGES):
+            if path == "/":
+                await live.sign_in(page)
+            await page.goto(f"{live.url}{path}")
+            await page.evaluate(AXE_SCRIPT)
+            faults = await page.evaluate("axe.run().then(results => results.violations.map(one => one.id))")
+            found += [f"{path}: {fault}" for fault in faults]
+    assert found == []
+
+
+async def test_pages_work_without_scripts(live: LiveSite) -> None:
+    await live.add_user()
+    await fill_library(live.database, RealClock().now(), items=60)
+    context = await live.browser.new_context(java_script_enabled=False)
+    page = await context.new_page()
+    await live.sign_in(page)
+    await expect(page.locator("[data-row]")).to_have_count(50)
+    await page.get_by_role("link", name="Older items").click()
+    await expect(page.locator("[data-row]")).to_have_count(10)
+    await page.get_by_label("Search titles").fill("otter")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("[data-row]").first).to_contain_text("Otter")
+    await context.close()

@@ -1,0 +1,45 @@
+"""A data folder of its own for each test, and processes that attach to it; all are gone when the test ends."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guests import AttachProcess, Guest
+
+from headgate.storage.embedded import EmbeddedServer
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A data folder, with a short path whatever the test is called; its server is stopped at the end."""
+    path = Path(tempfile.mkdtemp(prefix="headgate-embedded-"))
+    yield path
+    stop_left_over(path)
+    shutil.rmtree(path)
+
+
+def stop_left_over(path: Path) -> None:
+    """Stop a server that a killed process left: attaching and detaching does it."""
+    server = EmbeddedServer(path)
+    if server.is_running():
+        server.start()
+        server.stop()
+
+
+@pytest.fixture
+def attach_process(folder: Path) -> Iterator[AttachProcess]:
+    guests: list[Guest] = []
+
+    def attach(**options: Any) -> Guest:
+        guests.append(Guest(folder, options))
+        return guests[-1]
+
+    yield attach
+    for guest in guests:
+        if guest.child.poll() is None:
+            guest.kill()
