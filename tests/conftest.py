@@ -43,19 +43,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.once)
 
 
-def _quick_folder() -> str | None:
-    """Return a folder in memory if there is room: a clone of a database is 300 files."""
+@pytest.fixture(scope="session")
+def quick_folder() -> Path:
+    """A place for databases, in memory if there is room: a new one is 300 files."""
     memory = Path("/dev/shm")
-    return str(memory) if memory.is_dir() and shutil.disk_usage(memory).free > 2 * 2**30 else None
+    roomy = memory.is_dir() and shutil.disk_usage(memory).free > 2 * 2**30
+    return memory if roomy else Path(tempfile.gettempdir())
 
 
 @pytest.fixture(scope="session")
-def server_url() -> Iterator[str]:
+def server_url(quick_folder: Path) -> Iterator[str]:
     """The address of the test server's maintenance database."""
     if url := os.environ.get("HEADGATE_TEST_DATABASE_URL"):
         yield url
         return
-    with tempfile.TemporaryDirectory(prefix="headgate-tests-", dir=_quick_folder()) as folder:
+    with tempfile.TemporaryDirectory(prefix="headgate-tests-", dir=quick_folder) as folder:
         server = EmbeddedServer(Path(folder), fsync=False)
         server.start()
         yield server.url("postgres")

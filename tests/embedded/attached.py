@@ -1,4 +1,4 @@
-"""A process that attaches to the embedded server of a folder, says the address, and stays until told to go."""
+"""A process that attaches to the server of a folder, says the address, and stays until told to go."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import asyncio
 import sys
 from pathlib import Path
 
+from headgate.kernel.logs import configure_logs
 from headgate.storage.embedded import EmbeddedServer
 
 
 async def main() -> None:
-    async with EmbeddedServer(Path(sys.argv[1]), shared_memory_mb=16, fsync=False).attach() as url:
-        print(url, flush=True)
+    server = EmbeddedServer(Path(sys.argv[1]), shared_memory_mb=16, fsync="--durable" in sys.argv)
+    async with server.attach() as url:
+        sys.stdout.write(f"{url}\n")
+        sys.stdout.flush()
         await asyncio.to_thread(sys.stdin.readline)
 
 
+configure_logs(level="info", log_format="json")
 asyncio.run(main())

@@ -1,4 +1,4 @@
-"""A data folder of its own for each test, and processes that attach to it; all are gone when the test ends."""
+"""A data folder for each test, and processes that attach to it; all are gone when the test ends."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from guests import AttachProcess, Guest
@@ -15,9 +14,9 @@ from headgate.storage.embedded import EmbeddedServer
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
+def folder(quick_folder: Path) -> Iterator[Path]:
     """A data folder, with a short path whatever the test is called; its server is stopped at the end."""
-    path = Path(tempfile.mkdtemp(prefix="headgate-embedded-"))
+    path = Path(tempfile.mkdtemp(prefix="headgate-embedded-", dir=quick_folder))
     yield path
     stop_left_over(path)
     shutil.rmtree(path)
@@ -35,8 +34,8 @@ def stop_left_over(path: Path) -> None:
 def attach_process(folder: Path) -> Iterator[AttachProcess]:
     guests: list[Guest] = []
 
-    def attach(**options: Any) -> Guest:
-        guests.append(Guest(folder, options))
+    def attach(*, durable: bool = False) -> Guest:
+        guests.append(Guest(folder, durable=durable))
         return guests[-1]
 
     yield attach

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pytest
 
@@ -22,14 +22,13 @@ PATIENCE_S = 20.0
 class Guest:
     """A process that is attached to the server of a folder."""
 
-    def __init__(self, folder: Path, options: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
         self.child = subprocess.Popen(
-            [sys.executable, str(ATTACHED), str(folder)],
+            [sys.executable, str(ATTACHED), str(folder), *(["--durable"] if durable else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            **options,
         )
         assert self.child.stdout is not None
         self.url = self.child.stdout.readline().strip()
@@ -48,11 +47,12 @@ class Guest:
 
 
 class AttachProcess(Protocol):
-    def __call__(self, **options: Any) -> Guest: ...
+    def __call__(self, *, durable: bool = False) -> Guest: ...
 
 
-def make_server(folder: Path) -> EmbeddedServer:
-    return EmbeddedServer(folder, shared_memory_mb=16, fsync=False)
+def make_server(folder: Path, *, durable: bool = False) -> EmbeddedServer:
+    """Return a small server; only a durable one keeps its last commits when it is killed."""
+    return EmbeddedServer(folder, shared_memory_mb=16, fsync=durable)
 
 
 def postmaster_pid(folder: Path) -> int:

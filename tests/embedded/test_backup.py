@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,14 +26,16 @@ TAKEN_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 @pytest.fixture
 def filled_url(database_url: str) -> str:
     """A database with rows that are hard to copy: line breaks, tabs, backslashes, a lone `\\.`."""
+    text = "one\ntwo\t\\.\n\\.\nSET transaction_timeout = 0;\nCOPY public.item (id) FROM stdin;\n"
     with psycopg.connect(database_url) as connection:
         connection.execute(
             "insert into lease (name, token, holder, expires_at)"
-            " select 'lease ' || n, gen_random_uuid(), e'one\\ntwo\\t\\\\.\\n\\\\.\\nSET transaction_timeout = 0;', "
-            " '2026-01-01' from generate_series(1, 2500) n"
+            " select 'lease ' || n, gen_random_uuid(), %s, '2026-01-01' from generate_series(1, 2500) n",
+            (text,),
         )
         connection.execute(
-            "insert into lease values ('last', gen_random_uuid(), 'SET transaction_timeout = 0;', '2026-01-01')"
+            "insert into lease values (%s, gen_random_uuid(), 'x', '2026-01-01')",
+            ("SET transaction_timeout = 0;",),
         )
     return database_url
 
@@ -53,13 +55,17 @@ def empty_url(server_url: str, database_url: str) -> Iterator[str]:
         connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
+def _names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
 async def _rows(url: str) -> dict[str, int]:
     connection = await connect(url)
     async with connection:
         return await count_rows(connection)
 
 
-def _rewrite(source: Path, target: Path, change: dict[str, object]) -> Path:
+def _rewrite(source: Path, target: Path, change: Mapping[str, object]) -> Path:
     """Copy a backup with another manifest."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
         manifest = json.loads(old.read("manifest.json"))
@@ -96,13 +102,13 @@ async def test_a_backup_is_for_its_owner_alone_and_overwrites_nothing(
     with pytest.raises(UserError, match="exists already"):
         await backup(database_url, target, taken_at=TAKEN_AT)
     assert target.read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert _names(tmp_path) == ["a"]
 
 
 async def test_a_backup_that_fails_leaves_no_file(empty_url: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not one of Headgate"):
         await backup(empty_url, tmp_path / "a", taken_at=TAKEN_AT)
-    assert not list(tmp_path.iterdir())
+    assert _names(tmp_path) == []
 
 
 @pytest.mark.parametrize("place", [0.02, 0.3, 0.6, 0.9])

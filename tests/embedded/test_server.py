@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 from pathlib import Path
+from typing import Any, cast
 
 import asyncpg
 import psycopg
@@ -32,7 +33,8 @@ def _words(url: str) -> list[str]:
 async def test_both_drivers_connect_and_the_rows_stay(folder: Path) -> None:
     async with make_server(folder).attach() as url:
         _remember(url, "kept")
-        connection = await asyncpg.connect(url)
+        connect: Any = cast("Any", asyncpg).connect
+        connection = await connect(url)
         assert await connection.fetchval("select current_database()") == "headgate"
         await connection.close()
     server = make_server(folder)
@@ -98,19 +100,19 @@ def test_after_kill_9_of_every_user_the_next_one_finds_it_and_stops_it(
 def test_after_kill_9_of_postgres_committed_rows_are_recovered(
     folder: Path, attach_process: AttachProcess
 ) -> None:
-    guest = attach_process()
+    guest = attach_process(durable=True)
     _remember(guest.url, "committed")
     guest.kill()
     os.kill(postmaster_pid(folder), signal.SIGKILL)
 
-    server = make_server(folder)
+    server = make_server(folder, durable=True)
     url = server.start()
     assert _words(url) == ["committed"]
     server.stop()
 
 
 async def test_an_attached_user_starts_it_again_when_it_dies(folder: Path) -> None:
-    async with make_server(folder).attach() as url:
+    async with make_server(folder, durable=True).attach() as url:
         _remember(url, "before")
         pid = postmaster_pid(folder)
         os.kill(pid, signal.SIGKILL)
@@ -163,7 +165,10 @@ def test_it_is_reachable_by_its_owner_with_the_password_alone(folder: Path) -> N
         assert rules == [("host", "reject"), ("local", "scram-sha-256")]
         assert connection.execute("show data_checksums").fetchone() == ("on",)
         assert connection.execute("show server_encoding").fetchone() == ("UTF8",)
-    for wrong in (f"postgresql://headgate@/headgate?host={sockets}", url.replace(":", ":x", 2)):
+    for wrong in (
+        f"postgresql://headgate@/headgate?host={sockets}",
+        url.replace("//headgate:", "//headgate:x"),
+    ):
         with pytest.raises(psycopg.OperationalError):
             psycopg.connect(wrong)
     server.stop()
@@ -173,7 +178,7 @@ def test_it_listens_on_no_port(folder: Path) -> None:
     server = make_server(folder)
     server.start()
     children = Path(f"/proc/{postmaster_pid(folder)}/fd")
-    inodes = {os.readlink(path) for path in children.iterdir()}
+    inodes = {str(path.readlink()) for path in children.iterdir()}
     tcp = [
         line.split()[9]
         for table in ("tcp", "tcp6")
@@ -199,7 +204,7 @@ def test_a_socket_folder_that_somebody_else_made_is_refused(folder: Path) -> Non
     server = make_server(folder / ("x" * 100))
     server.start()
     server.stop()
-    sockets = server._layout.sockets
+    sockets = server._layout.sockets  # pyright: ignore[reportPrivateUsage] - its name is a hash
     sockets.mkdir(mode=0o777)
     sockets.chmod(0o777)
     with pytest.raises(UserError, match="mode 700"):
@@ -224,7 +229,7 @@ def test_a_failed_start_says_why_and_leaves_nothing_running(folder: Path) -> Non
     server.start()
     server.stop()
     (folder / "postgres/server/cluster/global/pg_control").unlink()
-    with pytest.raises(UserError, match="did not start: .*pg_control"):
+    with pytest.raises(UserError, match=r"did not start: .*pg_control"):
         server.start()
     assert not server.is_running()
 
@@ -250,7 +255,7 @@ async def test_a_cancelled_attach_leaves_nothing_running(folder: Path) -> None:
             raise AssertionError("cancelled before")
 
     task = asyncio.create_task(attach())
-    await asyncio.to_thread(wait_until, lambda: (folder / "postgres/start.lock").exists())
+    await asyncio.to_thread(wait_until, (folder / "postgres/start.lock").exists)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -259,12 +264,11 @@ async def test_a_cancelled_attach_leaves_nothing_running(folder: Path) -> None:
 
 def test_logs_are_bounded(folder: Path) -> None:
     server = make_server(folder)
-    for _ in range(2):
-        server.start()
-        logs = folder / "postgres/server/log"
-        for number in range(20):
-            (logs / f"postgresql-2020-{number:02}.log").touch()
-        server.stop()
+    server.start()
+    logs = folder / "postgres/server/log"
+    for number in range(20):
+        (logs / f"postgresql-2020-{number:02}.log").touch()
+    server.stop()
     server.start()
     assert len(list(logs.glob("*.log"))) <= 9
     server.stop()

@@ -14,6 +14,7 @@ from headgate.storage.embedded.layout import Layout
 _STATE_LINE = 7
 _KEPT_LOGS = 8
 _SHOWN_BYTES = 4096
+_LOG_BEGINS = "redirecting log output"
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,16 @@ def prune_logs(layout: Layout) -> None:
 
 
 def last_words(layout: Layout) -> str:
-    """Return the gravest of the server's last lines."""
-    lines = [line for path in (layout.start_log, *_logs(layout)[-1:]) for line in _tail(path)]
-    grave = [line for line in lines if "FATAL:" in line or "PANIC:" in line]
-    shown = (grave or [line for line in lines if "HINT:" not in line] or ["it left no message."])[-1]
+    """Return what the server said last, before its own log began or in it."""
+    lines = _tail(layout.start_log)
+    if any(_LOG_BEGINS in line for line in lines):
+        lines = [line for path in _logs(layout)[-1:] for line in _tail(path)]
+        lines = [line for line in lines if "FATAL:" in line or "PANIC:" in line] or lines
+        lines = lines[-1:]
+    text = " ".join(line.strip() for line in lines) or "it left no message"
     for mark in ("FATAL:", "PANIC:", "LOG:"):
-        shown = shown.partition(mark)[2] or shown
-    return shown.strip()
+        text = text.partition(mark)[2] or text
+    return text.strip()
 
 
 def _logs(layout: Layout) -> list[Path]:

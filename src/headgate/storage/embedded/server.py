@@ -236,7 +236,7 @@ class EmbeddedServer:
 
     def _did_not_start(self) -> UserError:
         return UserError(
-            f"The embedded database did not start: {last_words(self._layout)}",
+            f"The embedded database did not start: {last_words(self._layout)}.",
             remedy=f"Look at the disk, the memory and the logs in {self._layout.log}; `headgate doctor` names"
             " known faults.",
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from headgate.domain.messages import Message
 from headgate.storage.database import Connection
 from headgate.testing.world import World
 
@@ -44,12 +45,18 @@ async def _rows(director: Connection, sql: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in await cursor.fetchall()]
 
 
+def _seen(world: World, stream: str) -> list[Message]:
+    """Return what a stream holds, with the positions and keys that our account sees."""
+    (account,) = world.accounts
+    return [world.seen_by(account, message) for message in world.messages(stream)]
+
+
 def _check_caught(world: World, caught: list[dict[str, Any]]) -> Iterator[str]:
     found = {(row["stream"], row["message_key"], row["attachment_key"]): row["item_id"] for row in caught}
     if len(found) < len(caught):
         yield f"{len(caught) - len(found)} sightings are doubled"
     for stream in world.streams:
-        for message in world.messages(stream):
+        for message in _seen(world, stream):
             for attachment in message.attachments:
                 place = (stream, message.key, attachment.key)
                 if place not in found:
@@ -92,6 +99,6 @@ def _check_counters(world: World, rows: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{row['stream']} counts {row['messages']} messages, but there are {posted}"
         if row["with_items"] > row["messages"]:
             yield f"{row['stream']} counts more messages with items than messages"
-        newest = max((message.position for message in world.messages(row["stream"])), default=0)
+        newest = max((message.position for message in _seen(world, row["stream"])), default=0)
         if row["covered_end"] is not None and row["covered_end"] > max(newest, row["head"] or 0) + 1:
             yield f"{row['stream']} is covered beyond its newest message"

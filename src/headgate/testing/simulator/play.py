@@ -29,7 +29,7 @@ class Script:
     perils: Perils
     profile: str = "telegram_like"
     troubled_s: float = 60.0
-    rest_s: float = 3600.0
+    rest_s: float = 1200.0
     processes: int = 2
     history: int = 60
 
@@ -77,7 +77,7 @@ class Play:
         people = stage.enter("people")
         people.start(_live_on(stage, world, Randomness(self.seed).fork("people")))
         stage.perils = self.script.perils
-        await stage.play(until_s=self.script.troubled_s, between=lambda: self._replace_dead(stage))
+        await stage.play(until_s=self.script.troubled_s, between=lambda: self._replace_dead(stage, world))
         stage.forget(people)
         people.tasks[0].cancel()
         stage.perils = Perils()
@@ -100,15 +100,16 @@ class Play:
         while stage.elapsed_s < deadline_s:
             await _act_as_person(director, stage)
             until_s = stage.elapsed_s + 45
-            await stage.play(until_s=until_s, between=lambda: self._replace_dead(stage))
+            await stage.play(until_s=until_s, between=lambda: self._replace_dead(stage, world))
             if not await check_world(world, director):
                 return
 
-    async def _replace_dead(self, stage: Stage) -> None:
+    async def _replace_dead(self, stage: Stage, world: World) -> None:
         for process in [process for process in self.processes if process.troupe.crashed]:
             self.processes.remove(process)
             self.gone.append(process)
             await process.bury()
+            world.disconnect()
             self._start_process(stage)
 
     def _start_process(self, stage: Stage) -> None:
@@ -156,12 +157,10 @@ async def _live_on(stage: Stage, world: World, choices: Randomness) -> None:
 
 
 async def _act_as_person(director: Connection, stage: Stage) -> None:
-    """Sign accounts in again, and replay what gave up while nothing worked."""
+    """Sign accounts in again, replay what gave up while nothing worked, and ask for a scan of everything."""
     await director.execute("update account set state = 'active', state_reason = '' where state <> 'active'")
     await director.execute(
-        "update stream set due_at = %(now)s, wake_seq = wake_seq + 1 where due_at is null or exists ("
-        " select from dead_letter d where d.kind = 'scan' and d.key = channel_id::text and d.state = 'open')",
-        {"now": stage.now()},
+        "update stream set due_at = least(due_at, %s), wake_seq = wake_seq + 1", (stage.now(),)
     )
     await director.execute(
         "update dead_letter set state = 'replayed', closed_at = %s where state = 'open'", (stage.now(),)

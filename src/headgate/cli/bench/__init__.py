@@ -1,0 +1,66 @@
+"""`headgate bench`: what the product can do on this machine, each figure beside its floor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.errors import FAILED
+from headgate.cli.output import AsJson, print_json
+
+if TYPE_CHECKING:
+    from headgate.cli.bench.measuring import Report
+
+app = typer.Typer(no_args_is_help=True, help="Measure, each figure beside its floor.")
+
+Check = Annotated[bool, typer.Option("--check", help="Exit with 1 if a bound is missed.")]
+Rounds = Annotated[int, typer.Option(min=1, help="How often each rate is measured; the median counts.")]
+Pickups = Annotated[int, typer.Option(min=10, help="How many pickups to time.")]
+
+
+@app.command()
+def jobs(
+    *,
+    count: Annotated[
+        int, typer.Option("--jobs", min=100, help="How many jobs to drain in a round.")
+    ] = 20_000,
+    rounds: Rounds = 3,
+    pickups: Pickups = 200,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the engine: drain, fenced completion and pickup, in a database made for the run.
+
+    On the embedded server that is a server of its own in a temporary folder; with HEADGATE_DATABASE_URL it
+    is a database beside yours. Both are removed at the end.
+    """
+    report = _measure_jobs(count=count, rounds=rounds, pickups=pickups)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("all")
+def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
+    """Run every benchmark at its default size."""
+    reports = [_measure_jobs()]
+    document = {report.name: report.values for report in reports}
+    _show(reports, document=document, as_json=as_json, check=check)
+
+
+def _measure_jobs(*, count: int = 20_000, rounds: int = 3, pickups: int = 200) -> Report:
+    from headgate.cli.bench.jobs import Sizes, measure_jobs
+    from headgate.cli.bench.measuring import run_quickly
+
+    return run_quickly(measure_jobs(Sizes(jobs=count, rounds=rounds, pickups=pickups)))
+
+
+def _show(reports: list[Report], *, document: object, as_json: bool, check: bool) -> None:
+    from headgate.cli.bench.measuring import print_report
+
+    if as_json:
+        print_json(document)
+    else:
+        for report in reports:
+            print_report(report)
+    if check and any(line.ok is False for report in reports for line in report.lines):
+        raise typer.Exit(FAILED)

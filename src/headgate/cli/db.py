@@ -1,0 +1,165 @@
+"""`headgate db`: migrate, back up and restore the database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table, progress_bar
+from headgate.kernel.logs import mask_url
+
+app = typer.Typer(no_args_is_help=True, help="Migrate, back up and restore the database.")
+
+Result = TypeVar("Result")
+_STEPS = 1000
+_KEY_NOTE = (
+    "The key file (secret.key) and the stored files are not in it: copy them from the data folder, too."
+)
+
+
+@app.command()
+def migrate(*, as_json: AsJson = False) -> None:
+    """Bring the schema up to date. `headgate up` does so by itself."""
+    from headgate.storage.migrate import migrate as apply
+
+    applied = _with_database(apply)
+    if as_json:
+        print_json({"applied": [{"number": m.number, "name": m.name} for m in applied]})
+        return
+    print_table(
+        ["number", "migration"], [(m.number, m.name) for m in applied], empty="The schema is up to date."
+    )
+
+
+@app.command()
+def status(*, as_json: AsJson = False) -> None:
+    """Show where the database is, and which migrations it has."""
+    from headgate.storage.migrate import schema_status
+
+    async def ask(url: str):  # noqa: ANN202 - the pair is used here alone
+        return url, await schema_status(url)
+
+    url, schema = _with_database(ask)
+    rows = [(row.number, row.name, True) for row in schema.applied]
+    rows += [(migration.number, migration.name, False) for migration in schema.pending]
+    if as_json:
+        steps = [{"number": number, "name": name, "applied": applied} for number, name, applied in rows]
+        address = mask_url(url)
+        print_json(
+            {
+                "url": address,
+                "current": schema.current,
+                "engine_steps": schema.engine_steps,
+                "migrations": steps,
+            }
+        )
+        return
+    typer.echo(mask_url(url))
+    print_table(["number", "migration", "applied"], rows)
+    typer.echo(
+        "The schema is up to date." if schema.current else "Run `headgate db migrate` to bring it up to date."
+    )
+
+
+@app.command()
+def backup(
+    target: Annotated[Path, typer.Argument(help="The new file, or a folder to make it in.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Write a verified backup to a new file. Headgate may run meanwhile."""
+    from headgate.kernel.clock import RealClock
+    from headgate.storage.backup import backup as write
+
+    taken_at = RealClock().now()
+    path = target / f"headgate-{taken_at:%Y%m%dT%H%M%SZ}.backup" if target.is_dir() else target
+    with _progress("Backing up") as on_progress:
+        manifest = _with_database(
+            lambda url: write(url, path.absolute(), taken_at=taken_at, on_progress=on_progress)
+        )
+    size_bytes = path.stat().st_size
+    if as_json:
+        print_json(
+            {"file": path.absolute(), "size_bytes": size_bytes, "rows": manifest.rows, "manifest": manifest}
+        )
+        return
+    typer.echo(
+        f"{path}: {manifest.rows:,} rows of {len(manifest.tables)} tables, {size_bytes:,} bytes, verified."
+    )
+    typer.echo(_KEY_NOTE)
+
+
+@app.command()
+def restore(
+    source: Annotated[Path, typer.Argument(help="The file of a backup.")],
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also in place of a database that holds something.")
+    ] = False,
+    keep_old: Annotated[bool, typer.Option(help="Keep the database from before beside it.")] = True,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a backup back, into an empty database or in place of one (--force).
+
+    The backup is verified first and loaded as a whole or not at all.
+    """
+    from headgate.storage.dump_file import read_manifest
+    from headgate.storage.restore import restore as load
+
+    manifest = read_manifest(source)
+    if force:
+        confirm(
+            f"Put the backup of {manifest.taken_at:%Y-%m-%d %H:%M} ({manifest.rows:,} rows) in place of the database?",
+            yes=yes,
+        )
+    with _progress("Restoring") as on_progress:
+        restored = _with_database(
+            lambda url: load(url, source, replace=force, keep_old=keep_old, on_progress=on_progress)
+        )
+    if as_json:
+        print_json(
+            {
+                "rows": restored.manifest.rows,
+                "taken_at": restored.manifest.taken_at,
+                "migrated": [migration.number for migration in restored.migrated],
+                "set_aside": restored.set_aside,
+            }
+        )
+        return
+    typer.echo(f"Restored {restored.manifest.rows:,} rows of {len(restored.manifest.tables)} tables.")
+    if restored.set_aside:
+        typer.echo(f"The database from before is kept as {restored.set_aside} until the next such restore.")
+
+
+def _with_database(work: Callable[[str], Awaitable[Result]]) -> Result:
+    """Carry out work on the database that the settings name; the embedded server runs as long."""
+    from headgate.app.server import open_server
+    from headgate.kernel.settings import load_settings
+
+    async def carry_out() -> Result:
+        async with open_server(load_settings()) as url:
+            return await work(url)
+
+    return asyncio.run(carry_out())
+
+
+@contextmanager
+def _progress(text: str) -> Generator[Callable[[float], None], None, None]:
+    """Yield a function that takes how much is done, from 0 to 1."""
+    shown = 0
+    with progress_bar(text, total=_STEPS) as advance:
+
+        def show(part: float) -> None:
+            nonlocal shown
+            steps = int(part * _STEPS)
+            if steps > shown:
+                advance(steps - shown)
+                shown = steps
+
+        yield show

@@ -1,0 +1,75 @@
+"""What `headgate doctor` asks of the database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+import psycopg
+
+from headgate.storage.database import DatabaseAway, Tx, connect
+from headgate.storage.queries import load_queries
+
+Q = load_queries("vitals")
+
+
+@dataclass(frozen=True)
+class Vitals:
+    """The server."""
+
+    version: str
+    server_at: datetime
+    connections: int
+    max_connections: int
+
+
+@dataclass(frozen=True)
+class EngineVitals:
+    """The engine's queue, and the work that gave up."""
+
+    queued: int
+    picked: int
+    stale: int
+    oldest_s: float
+    dead_letters: int
+
+
+@dataclass(frozen=True)
+class TroubledAccount:
+    """An account that is not active."""
+
+    platform: str
+    name: str
+    state: str
+    state_reason: str
+
+
+@asynccontextmanager
+async def open_examination(url: str) -> AsyncGenerator[Tx, None]:
+    """Connect for a look; raise `DatabaseAway` with the server's own words if it does not let us in."""
+    try:
+        connection = await connect(url, name="headgate doctor")
+    except psycopg.OperationalError as error:
+        raise DatabaseAway(str(error).strip()) from error
+    async with connection:
+        yield Tx(connection)
+
+
+async def get_vitals(tx: Tx) -> Vitals:
+    vitals = await tx.one(Vitals, Q["get_vitals"])
+    if vitals is None:
+        raise RuntimeError("a query without a table gave no row")
+    return vitals
+
+
+async def get_engine_vitals(tx: Tx, *, silent_s: float) -> EngineVitals:
+    vitals = await tx.one(EngineVitals, Q["get_engine_vitals"], silent_s=silent_s)
+    if vitals is None:
+        raise RuntimeError("an aggregate without groups gave no row")
+    return vitals
+
+
+async def list_troubled_accounts(tx: Tx) -> list[TroubledAccount]:
+    return await tx.all(TroubledAccount, Q["list_troubled_accounts"])
