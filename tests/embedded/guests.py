@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
-
-import pytest
 
 from headgate.storage.embedded import EmbeddedServer
 from headgate.storage.embedded.postmaster import read_postmaster
@@ -67,6 +64,3 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
-
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

@@ -14,12 +14,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from guests import make_server, needs_root, postmaster_pid
+from guests import make_server, postmaster_pid
 
 from headgate.storage.embedded import programs
 from headgate.storage.embedded.programs import SystemUser, server_programs
 
-pytestmark = needs_root
 NOBODY = pwd.getpwnam("nobody")
 
 

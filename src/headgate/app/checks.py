@@ -47,7 +47,7 @@ def failed(name: str, error: UserError) -> Check:
     return Check(name, "fail", error.message, error.remedy)
 
 
-def check_data_folder(folder: Path) -> Check:
+def check_folder(folder: Path) -> Check:
     """Look whether files can be made there, or in the nearest folder above that exists; makes none."""
     place = nearest_existing(folder)
     remedy = "Mend its permissions, or set HEADGATE_DATA_DIR to a folder of yours."
@@ -224,7 +224,7 @@ def judge_engine(vitals: EngineVitals) -> list[Check]:
             "dead letters",
             "warn",
             f"{vitals.dead_letters} pieces of work gave up.",
-            "Look at them with `headgate jobs list --dead`; retry or discard each.",
+            "Look at them with `headgate jobs list`; retry or discard each.",
         )
     return [engine, letters]
 

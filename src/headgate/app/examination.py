@@ -8,8 +8,8 @@ from pathlib import Path
 
 from headgate.app.checks import (
     Check,
-    check_data_folder,
     check_disk,
+    check_folder,
     check_key_file,
     check_port,
     explain_unreachable,
@@ -38,7 +38,7 @@ async def examine(
     folder = settings.data.dir
     local = [
         Check("settings", "ok", "All settings are valid."),
-        check_data_folder(folder),
+        check_folder(folder),
         check_disk(folder, measure=measure),
         check_key_file(folder / KEY_FILE),
         check_port(settings.web.host, settings.web.port),

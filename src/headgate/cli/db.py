@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table, progress_bar
 from headgate.kernel.logs import mask_url
+
+if TYPE_CHECKING:
+    from headgate.storage.migrate import SchemaStatus
 
 app = typer.Typer(no_args_is_help=True, help="Migrate, back up and restore the database.")
 
@@ -41,7 +44,7 @@ def status(*, as_json: AsJson = False) -> None:
     """Show where the database is, and which migrations it has."""
     from headgate.storage.migrate import schema_status
 
-    async def ask(url: str):  # noqa: ANN202 - the pair is used here alone
+    async def ask(url: str) -> tuple[str, SchemaStatus]:
         return url, await schema_status(url)
 
     url, schema = _with_database(ask)
@@ -114,10 +117,8 @@ def restore(
 
     manifest = read_manifest(source)
     if force:
-        confirm(
-            f"Put the backup of {manifest.taken_at:%Y-%m-%d %H:%M} ({manifest.rows:,} rows) in place of the database?",
-            yes=yes,
-        )
+        taken = f"{manifest.taken_at:%Y-%m-%d %H:%M} UTC, {manifest.rows:,} rows"
+        confirm(f"Put the backup ({taken}) in place of the database?", yes=yes)
     with _progress("Restoring") as on_progress:
         restored = _with_database(
             lambda url: load(url, source, replace=force, keep_old=keep_old, on_progress=on_progress)

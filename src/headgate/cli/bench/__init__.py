@@ -19,8 +19,8 @@ Rounds = Annotated[int, typer.Option(min=1, help="How often each rate is measure
 Pickups = Annotated[int, typer.Option(min=10, help="How many pickups to time.")]
 
 
-@app.command()
-def jobs(
+@app.command("jobs")
+def run_jobs(
     *,
     count: Annotated[
         int, typer.Option("--jobs", min=100, help="How many jobs to drain in a round.")

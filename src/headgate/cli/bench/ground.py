@@ -40,7 +40,8 @@ async def _fresh_database(server_url: str) -> AsyncGenerator[str, None]:
         except psycopg.errors.InsufficientPrivilege as error:
             raise UserError(
                 "The benchmark needs a database of its own, and this user may not create one.",
-                remedy="Give the user CREATEDB, or unset HEADGATE_DATABASE_URL to measure the embedded server.",
+                remedy="Give the user CREATEDB, or unset HEADGATE_DATABASE_URL to measure the embedded"
+                " server.",
             ) from error
         try:
             url = at_database(server_url, name)

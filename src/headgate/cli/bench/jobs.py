@@ -111,7 +111,7 @@ class Bench:
         delays_ms: list[float] = []
         committed_s = 0.0
 
-        async def note(job: Job[str]) -> None:
+        async def note(_job: Job[str]) -> None:
             delays_ms.append((perf_counter() - committed_s) * 1000)
             started.set()
 
@@ -204,8 +204,8 @@ async def measure_jobs(sizes: Sizes) -> Report:
             rates, delays_ms = await _measure_all(bench, sizes)
         finally:
             await database.close()
-        version = connection.info.parameter_status("server_version") or ""
-    return _report(sizes, rates, delays_ms, server_version=version)
+        version = connection.info.parameter_status("server_version") or "unknown"
+    return _report(sizes, rates, delays_ms, server_version=version.split()[0])
 
 
 async def _measure_all(bench: Bench, sizes: Sizes) -> tuple[Rates, list[float]]:

@@ -1,0 +1,61 @@
+"""The commands that run Headgate, as processes."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from running import eventually, postgres_runs, started
+
+pytestmark = pytest.mark.once
+
+
+def count_items(page: str) -> int:
+    found = re.search(r"<b>([\d,]+)\+?</b> items", page)
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def test_the_demo_opens_signed_in_fills_by_itself_and_stops_with_its_database(tmp_path: Path) -> None:
+    with started("demo", HEADGATE_DATA_DIR=str(tmp_path)) as demo:
+        first = demo.get()
+        assert first.status_code == 200
+        assert "Library" in first.text
+        eventually(lambda: count_items(demo.get().text) > 100, "the library fills")
+        seen = count_items(demo.get().text)
+        eventually(lambda: count_items(demo.get().text) > seen, "the library goes on filling")
+        assert demo.get("/healthz").status_code == 200
+        assert demo.get("/readyz").status_code == 200
+        assert demo.interrupt() == 0
+    assert not postgres_runs(tmp_path)
+
+
+def test_the_demo_goes_on_after_a_kill_and_stops_cleanly_then(tmp_path: Path) -> None:
+    with started("demo", HEADGATE_DATA_DIR=str(tmp_path)) as demo:
+        eventually(lambda: count_items(demo.get().text) > 100, "the library fills")
+        before = count_items(demo.get().text)
+        demo.kill()
+    with started("demo", HEADGATE_DATA_DIR=str(tmp_path)) as demo:
+        assert count_items(demo.get().text) >= before
+        assert demo.interrupt() == 0
+    assert not postgres_runs(tmp_path)
+
+
+def test_the_first_start_prints_a_link_for_the_administrator(tmp_path: Path) -> None:
+    with started("up", HEADGATE_DATA_DIR=str(tmp_path)) as headgate:
+        assert "/setup/" in headgate.address
+        assert headgate.get().status_code == 200
+        assert headgate.get("/").status_code in {302, 303, 307, 401}
+        assert headgate.interrupt() == 0
+
+
+def test_a_taken_port_gives_the_next_free_one(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with started("up", HEADGATE_DATA_DIR=str(tmp_path), HEADGATE_WEB_PORT=str(port)) as headgate:
+            assert headgate.base.startswith("http://127.0.0.1:")
+            assert not headgate.base.endswith(f":{port}")
+            assert headgate.get("/healthz").status_code == 200
