@@ -16,6 +16,7 @@ from headgate.app.parts import Parts
 from headgate.domain.errors import UserError
 from headgate.jobs.worker import Worker
 from headgate.kernel.logs import get_logger
+from headgate.storage import lanes
 from headgate.storage.listen import Listener
 from headgate.web import WebParts, create_app
 from headgate.web.links import EntryLink
@@ -88,7 +89,9 @@ class Service:
 
     async def run(self, stop: asyncio.Event, on_ready: Callable[[], Awaitable[None]]) -> None:
         """Run until `stop`; what was begun is finished or given back."""
-        async with self._web(), self._loops(), self._worker():
+        listener = Listener(self.parts.url, self.parts.clock)
+        listener.subscribe(lanes.NOTICES, self.parts.lanes.hear)
+        async with self._web(listener), self._hear(listener), self._loops(), self._worker():
             await on_ready()
             await stop.wait()
             log.info("stopping")
@@ -128,20 +131,25 @@ class Service:
             await running
 
     @asynccontextmanager
-    async def _web(self) -> AsyncGenerator[None, None]:
+    async def _hear(self, listener: Listener) -> AsyncGenerator[None, None]:
+        listener.start()
+        try:
+            yield
+        finally:
+            await listener.stop()
+
+    @asynccontextmanager
+    async def _web(self, listener: Listener) -> AsyncGenerator[None, None]:
         if self.address is None:
             yield
             return
-        listener = Listener(self.parts.url, self.parts.clock)
         server = QuietServer(create_app(self._web_parts(listener)))
-        listener.start()
         serving = asyncio.create_task(server.serve(sockets=[self.address.socket]), name="web")
         try:
             yield
         finally:
             server.should_exit = True
             await serving
-            await listener.stop()
 
     def _web_parts(self, listener: Listener) -> WebParts:
         return WebParts(

@@ -39,6 +39,7 @@ COMMANDS = {
     "config": Entry("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
     "db": Entry("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),
     "jobs": Entry("headgate.cli.jobs:app", "Look at jobs and dead letters; retry or discard.", LOOK_AFTER),
+    "user": Entry("headgate.cli.users:app", "Add, list and remove who may sign in.", LOOK_AFTER),
     "bench": Entry("headgate.cli.bench:app", "Measure, each figure beside its floor.", MEASURE),
     "sim": Entry("headgate.cli.sim:sim", "Run the product against seeded faults.", MEASURE),
 }

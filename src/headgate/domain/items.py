@@ -8,7 +8,8 @@ from typing import Literal
 ItemKind = Literal["package", "clip", "picture", "file"]
 
 _ARCHIVE = re.compile(
-    r"\.(zip|rar|7z|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz|zst)|z\d\d|r\d\d|(7z|zip|rar)\.\d{3})$", re.IGNORECASE
+    r"\.(zip|rar|7z|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz|zst)|(?P<volume>[zr]\d\d)|(7z|zip|rar)\.(?P<part>\d{3}))$",
+    re.IGNORECASE,
 )
 
 
@@ -24,13 +25,14 @@ def item_kind(*, file_name: str, mime_type: str) -> ItemKind:
 
 
 def item_title(file_name: str) -> str:
-    """Return the name that people see: without the ending, underscores as spaces."""
+    """Return the name that people see: without the ending, underscores as spaces, volumes told apart."""
     if not file_name:
         return "Unnamed"
-    stem = _ARCHIVE.sub("", file_name)
-    if stem == file_name:
-        stem = file_name.rpartition(".")[0] or file_name
-    return " ".join(stem.replace("_", " ").split()) or file_name
+    found = _ARCHIVE.search(file_name)
+    stem = file_name[: found.start()] if found else file_name.rpartition(".")[0] or file_name
+    title = " ".join(stem.replace("_", " ").split()) or file_name
+    volume = (found["part"] or found["volume"]) if found else None
+    return f"{title} ({volume})" if volume else title
 
 
 def content_key(*, message_key: str, attachment_key: str, content_id: str) -> str:

@@ -80,7 +80,7 @@ def configure_logs(*, level: str, log_format: LogFormat) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for noisy in ("pgqueuer", "uvicorn.access", "psycopg.pool", "asyncio"):
+    for noisy in ("pgqueuer", "uvicorn.access", "uvicorn.error", "psycopg.pool", "asyncio"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

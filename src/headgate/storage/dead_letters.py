@@ -42,6 +42,14 @@ class OpenLetters:
     letters: int
 
 
+@dataclass(frozen=True)
+class LettersOfKind:
+    """How many open letters a kind has."""
+
+    kind: str
+    letters: int
+
+
 async def bury(tx: Tx, letter: DeadLetter) -> None:
     """Write a letter with the final completion of its job."""
     await tx.execute(
@@ -69,6 +77,11 @@ async def get_dead_letter(tx: Tx, letter_id: UUID) -> DeadLetter | None:
     return await tx.one(DeadLetter, Q["get_dead_letter"], id=letter_id)
 
 
+async def list_by_ending(tx: Tx, ending: str) -> list[UUID]:
+    """Return the letters whose id ends so, at most two: more than one is too many."""
+    return await tx.column(Q["list_by_ending"], ending=ending)
+
+
 async def close_dead_letter(tx: Tx, letter_id: UUID, *, state: State, now: datetime) -> bool:
     """Close an open letter; false if somebody did before."""
     return await tx.execute(Q["close_dead_letter"], id=letter_id, state=state, now=now) == 1
@@ -80,6 +93,10 @@ async def keep_dead_letter(tx: Tx, letter_id: UUID, *, kept: bool) -> bool:
 
 async def count_open_by_class(tx: Tx) -> list[OpenLetters]:
     return await tx.all(OpenLetters, Q["count_open_by_class"])
+
+
+async def count_open_by_kind(tx: Tx) -> list[LettersOfKind]:
+    return await tx.all(LettersOfKind, Q["count_open_by_kind"])
 
 
 async def prune_dead_letters(tx: Tx, *, keep: int, before: datetime) -> int:

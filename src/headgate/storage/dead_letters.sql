@@ -26,6 +26,10 @@ select id, kind, key, error_class, message, stack, attempts, crashes, first_trie
        closed_at, kept
 from dead_letter where id = %(id)s
 
+-- name: list_by_ending
+-- A person types only the last group of an id, the one that is random.
+select id from dead_letter where right(id::text, 12) = %(ending)s limit 2
+
 -- name: close_dead_letter
 -- Only an open letter can be closed, and only once.
 update dead_letter set state = %(state)s, closed_at = %(now)s
@@ -38,6 +42,9 @@ update dead_letter set kept = %(kept)s where id = %(id)s
 -- name: count_open_by_class
 -- For the metrics: what kinds of error wait for a person.
 select error_class, count(*) as letters from dead_letter where state = 'open' group by 1 order by 1
+
+-- name: count_open_by_kind
+select kind, count(*) as letters from dead_letter where state = 'open' group by 1 order by 1
 
 -- name: prune_dead_letters
 -- At most so many and so old, unless a person keeps them.

@@ -63,6 +63,15 @@ class EndedJob:
 
 
 @dataclass(frozen=True)
+class EndedJobs:
+    """How many jobs of a kind ended in one way not long ago."""
+
+    kind: str
+    status: str
+    jobs: int
+
+
+@dataclass(frozen=True)
 class HeldJob:
     """A job that the engine parked by itself."""
 
@@ -168,6 +177,14 @@ async def queue_depths(tx: Tx) -> list[QueueDepth]:
 
 async def list_jobs(tx: Tx, *, kind: str | None, limit: int) -> list[QueuedJob]:
     return await tx.all(QueuedJob, Q["list_jobs"], kind=kind, limit=limit)
+
+
+async def get_job(tx: Tx, job_id: int) -> QueuedJob | None:
+    return await tx.one(QueuedJob, Q["get_job"], job_id=job_id)
+
+
+async def count_completed(tx: Tx) -> list[EndedJobs]:
+    return await tx.all(EndedJobs, Q["count_completed"])
 
 
 async def list_completed(tx: Tx, *, kind: str | None, limit: int) -> list[EndedJob]:

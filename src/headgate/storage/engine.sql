@@ -100,6 +100,20 @@ where status in ('queued', 'picked', 'failed')
 order by (status = 'picked') desc, priority desc, id
 limit %(limit)s
 
+-- name: get_job
+-- One job, as long as it has a row.
+select id, coalesce(headers ->> 'kind', entrypoint) as kind, convert_from(payload, 'UTF8') as key,
+       status::text as status, priority, attempts, coalesce((headers ->> 'crashes')::int, 0) as crashes,
+       created as created_at, execute_after as not_before_at, queue_manager_id as owner
+from pgqueuer where id = %(job_id)s
+
+-- name: count_completed
+-- How many ended jobs of each kind are still kept.
+select entrypoint as kind, status::text as status, count(*) as jobs
+from pgqueuer_log
+where status in ('successful', 'exception', 'canceled')
+group by 1, 2 order by 1, 2
+
 -- name: list_completed
 -- The newest ended jobs that are still kept.
 select job_id as id, entrypoint as kind, status::text as status, created as ended_at

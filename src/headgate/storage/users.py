@@ -73,3 +73,28 @@ async def is_setup_link_open(tx: Tx, token_hash: bytes, *, now: datetime) -> boo
 
 async def delete_setup_links(tx: Tx) -> None:
     await tx.execute(Q["delete_setup_links"])
+
+
+@dataclass(frozen=True)
+class UserLine:
+    """A user as the list shows them."""
+
+    id: UUID
+    name: str
+    role: Role
+    created_at: datetime
+    last_seen_at: datetime | None
+
+
+async def list_users(tx: Tx) -> list[UserLine]:
+    return await tx.all(UserLine, Q["list_users"])
+
+
+async def delete_user(tx: Tx, user_id: UUID) -> bool:
+    """Remove a user with their sign-ins and tokens; false for the last administrator."""
+    return await tx.execute(Q["delete_user"], id=user_id) == 1
+
+
+async def set_role(tx: Tx, user_id: UUID, role: Role) -> bool:
+    """Change what a user may do; false for the last administrator."""
+    return await tx.execute(Q["set_role"], id=user_id, role=role) == 1

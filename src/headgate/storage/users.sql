@@ -44,3 +44,20 @@ select exists (
 -- name: delete_setup_links
 -- A newer link, or the first user, ends all of them.
 delete from setup_link
+
+-- name: list_users
+-- Everybody who may sign in, and when they were last here.
+select u.id, u.name, u.role, u.created_at, max(s.last_seen_at) as last_seen_at
+from app_user u left join user_session s on s.user_id = u.id
+group by u.id order by lower(u.name)
+
+-- name: delete_user
+-- Never the last administrator: nobody could let anybody in again.
+delete from app_user u where u.id = %(id)s::uuid
+  and (u.role <> 'admin' or exists (select from app_user o where o.role = 'admin' and o.id <> u.id))
+
+-- name: set_role
+-- Never takes the role of the last administrator.
+update app_user u set role = %(role)s::text where u.id = %(id)s::uuid
+  and (%(role)s::text = 'admin' or u.role <> 'admin'
+       or exists (select from app_user o where o.role = 'admin' and o.id <> u.id))
