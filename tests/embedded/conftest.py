@@ -14,7 +14,7 @@ from guests import AttachProcess, Guest
 from headgate.storage.embedded import EmbeddedServer
 
 # Only root can become another user, and only it has to.
-collect_ignore = [] if os.geteuid() == 0 else ["test_users.py"]
+collect_ignore = [] if os.geteuid() == 0 else ["test_system_users.py"]
 
 
 @pytest.fixture

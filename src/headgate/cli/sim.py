@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import sys
 import tempfile
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from headgate.connectors.protocol import Connector
     from headgate.kernel.clock import Clock
     from headgate.kernel.randomness import Randomness
+    from headgate.kernel.settings import Settings
     from headgate.storage.database import Database
     from headgate.testing.simulator import Outcome, Product
 
@@ -89,19 +91,24 @@ async def _server() -> AsyncGenerator[str, None]:
             yield url
 
 
+@functools.cache
+def _simulated_settings() -> Settings:
+    from headgate.kernel.settings import load_settings
+
+    return load_settings({"HEADGATE_JOBS_TICK_S": "3", "HEADGATE_DATA_DIR": "/nonexistent"})
+
+
 def build_product(database: Database, clock: Clock, randomness: Randomness, connector: Connector) -> Product:
     """Wire the product as a real process does, without the web."""
     from headgate.app.loops import Listeners, keep_going, run_tick
     from headgate.app.parts import build_parts
     from headgate.domain.errors import WorkError
     from headgate.intake.channels import follow_all
-    from headgate.kernel.settings import load_settings
     from headgate.testing.simulator import Product
     from headgate.testing.simulator.play import ACCOUNT
 
-    settings = load_settings({"HEADGATE_JOBS_TICK_S": "3", "HEADGATE_DATA_DIR": "/nonexistent"})
     parts = build_parts(
-        settings,
+        _simulated_settings(),
         database.url,
         database,
         clock=clock,

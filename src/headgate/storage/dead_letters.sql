@@ -44,6 +44,7 @@ update dead_letter set kept = %(kept)s where id = %(id)s
 select error_class, count(*) as letters from dead_letter where state = 'open' group by 1 order by 1
 
 -- name: count_open_by_kind
+-- For the overview of all kinds.
 select kind, count(*) as letters from dead_letter where state = 'open' group by 1 order by 1
 
 -- name: prune_dead_letters

@@ -83,6 +83,7 @@ class Stage:
         self._waiting: dict[int, Waiting] = {}
         self._order = itertools.count()
         self.troupes: list[Troupe] = []
+        self._freed = asyncio.Event()
         self._trace = hashlib.sha256()
 
     @property
@@ -119,6 +120,7 @@ class Stage:
     def release(self) -> None:
         if troupe := CURRENT.get():
             troupe.holds -= 1
+            self._freed.set()
 
     def loses_connection(self) -> bool:
         return self.choices.chance(self.perils.lost_connection)
@@ -155,6 +157,7 @@ class Stage:
     def _endanger(self, troupe: Troupe) -> None:
         if self.choices.chance(self.perils.crash):
             troupe.crashed = True
+            self._freed.set()
             self.crashes += 1
             self._note("crash")
         elif self.choices.chance(self.perils.pause):
@@ -198,9 +201,14 @@ class Stage:
     async def _settle(self) -> None:
         """Wait until every task waits for its cue, for a time, or for another task."""
         loop: Any = asyncio.get_running_loop()
-        # There is no other way to know that nobody can run, and no event for it.
-        while self._held() or loop._ready:  # noqa: SLF001, ASYNC110
-            await asyncio.sleep(0)
+        while True:
+            if self._held():
+                self._freed.clear()
+                await self._freed.wait()
+            elif loop._ready:  # noqa: SLF001 - there is no other way to know that nobody can run
+                await asyncio.sleep(0)
+            else:
+                return
 
     def _held(self) -> bool:
         return any(troupe.holds and not troupe.crashed for troupe in self.troupes)
