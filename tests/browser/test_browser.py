@@ -17,6 +17,9 @@ from headgate.storage import events
 from headgate.storage.events import Event
 from headgate.web import create_setup_link
 
+# What a page looks like does not depend on which server is behind it.
+pytestmark = pytest.mark.once
+
 SET_HIDDEN = """hidden => {
     Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
     document.dispatchEvent(new Event("visibilitychange"));

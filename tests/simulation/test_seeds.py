@@ -20,6 +20,7 @@ async def play(server_url: str, seeds: range, faults: str) -> list[Outcome]:
         return [await theatre.play(seed, faults) for seed in seeds]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("first", range(0, PLAYS, PER_TEST))
 async def test_nothing_is_lost_and_nothing_doubled(server_url: str, first: int) -> None:
     outcomes = await play(server_url, range(first, first + PER_TEST), FAULTS)

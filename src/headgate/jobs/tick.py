@@ -38,12 +38,13 @@ class Tick:
 
     async def tick(self, now: datetime) -> datetime:
         """Do one tick and return when the next is wanted, in product time."""
-        for kind in self.kinds:
-            if kind.rows is not None:
-                await self._wake_due(kind, now)
+        # Before the waking: what is buried is parked, and must not be woken in the same breath.
         async with self.database.transaction() as tx:
             await engine.sweep_ended(tx)
             await self._bury_held(tx, now)
+        for kind in self.kinds:
+            if kind.rows is not None:
+                await self._wake_due(kind, now)
         if self.clock.monotonic() - self._looked_at >= LOOK_EVERY_S:
             self._looked_at = self.clock.monotonic()
             await self._look()

@@ -1,0 +1,195 @@
+"""The engine's own statements with the fence in them: a stale owner changes nothing, crashes are counted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+from lab import Lab
+from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
+from pgqueuer.domain import models, types
+from pgqueuer.ports.repository import EntrypointExecutionParameter
+
+from headgate.jobs.fenced import FencedQueries, counting_crashes
+from headgate.jobs.job import Settlement
+from headgate.jobs.kinds import Wake
+from headgate.jobs.runner import picked_from
+from headgate.storage.engine import release_job
+from headgate.storage.migrate import schema_status
+from headgate.storage.queries import QueryFile
+
+Q = QueryFile(
+    "fenced",
+    """
+-- name: age_heartbeats
+update pgqueuer set heartbeat = now() - interval '1 minute'
+
+-- name: get_silence_s
+select extract(epoch from now() - heartbeat)::float8 from pgqueuer
+""",
+)
+
+KIND = types.QueueEntrypoint("fenced")
+TIMEOUT = timedelta(seconds=5)
+
+_connect = cast("Callable[..., Awaitable[Any]]", asyncpg.connect)  # pyright: ignore[reportUnknownMemberType]
+
+
+@dataclass
+class Claimant:
+    """The engine's repository of one runner, with its own connection."""
+
+    queries: FencedQueries
+    connection: Any
+    limit: int = 0
+
+    @property
+    def owner(self) -> UUID:
+        assert self.queries.owner is not None
+        return self.queries.owner
+
+    async def claim(self) -> list[models.Job]:
+        return await self.queries.dequeue(
+            batch_size=10,
+            entrypoints={KIND: EntrypointExecutionParameter(concurrency_limit=self.limit)},
+            queue_manager_id=types.QueueManagerId(self.owner),
+            global_concurrency_limit=None,
+            heartbeat_timeout=TIMEOUT,
+        )
+
+    async def flush(self, job: models.Job, settlement: Settlement) -> None:
+        self.queries.settlements[job.id] = settlement
+        await self.queries.log_jobs([(job, "successful", None)])
+
+
+Claimants = Callable[[], Awaitable[Claimant]]
+
+
+@pytest.fixture(params=[0, 3], ids=["unlimited", "limited"])
+async def claimants(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Claimants]:
+    """Makes claimants; a kind with a limit is claimed by another statement of the engine."""
+    opened: list[Any] = []
+
+    async def make() -> Claimant:
+        connection = await _connect(database_url)
+        opened.append(connection)
+        return Claimant(FencedQueries(AsyncpgDriver(connection), owner=uuid4()), connection, request.param)
+
+    yield make
+    for connection in opened:
+        await connection.close()
+
+
+async def fall_silent(lab: Lab) -> None:
+    async with lab.database.transaction() as tx:
+        await tx.execute(Q["age_heartbeats"])
+
+
+@dataclass
+class TakeOver:
+    """A job that a first runner held and a second one has taken over."""
+
+    stale: Claimant
+    owner: Claimant
+    job: models.Job
+
+
+@pytest.fixture
+async def taken_over(lab: Lab, claimants: Claimants) -> TakeOver:
+    stale, owner = await claimants(), await claimants()
+    await lab.enqueue(Wake(KIND, "a"))
+    (job,) = await stale.claim()
+    await fall_silent(lab)
+    assert [taken.id for taken in await owner.claim()] == [job.id]
+    return TakeOver(stale, owner, job)
+
+
+@pytest.mark.parametrize("settlement", list(Settlement), ids=lambda one: one.value)
+async def test_a_stale_owners_flush_changes_nothing(
+    lab: Lab, taken_over: TakeOver, settlement: Settlement
+) -> None:
+    await taken_over.stale.flush(taken_over.job, settlement)
+    rows = await lab.rows()
+    assert [(row.status, row.owner) for row in rows] == [("picked", taken_over.owner.owner)]
+
+
+async def test_the_owners_flush_completes_the_job(lab: Lab, taken_over: TakeOver) -> None:
+    await taken_over.owner.flush(taken_over.job, Settlement.COMPLETE)
+    assert await lab.rows() == []
+
+
+async def test_a_stale_owners_heartbeat_keeps_nothing_alive(lab: Lab, taken_over: TakeOver) -> None:
+    async def silence_s() -> float:
+        async with lab.database.transaction() as tx:
+            return await tx.value(Q["get_silence_s"])
+
+    await fall_silent(lab)
+    await taken_over.stale.queries.update_heartbeat([taken_over.job.id])
+    assert await silence_s() > TIMEOUT.total_seconds()
+    await taken_over.owner.queries.update_heartbeat([taken_over.job.id])
+    assert await silence_s() < TIMEOUT.total_seconds()
+
+
+async def test_a_stale_owner_cannot_claim_its_job_back_while_the_new_one_lives(
+    lab: Lab, taken_over: TakeOver
+) -> None:
+    assert await taken_over.stale.claim() == []
+    assert [row.owner for row in await lab.rows()] == [taken_over.owner.owner]
+
+
+async def test_only_a_claim_after_a_crash_is_counted(lab: Lab, claimants: Claimants) -> None:
+    claimant = await claimants()
+
+    async def claim_one() -> models.Job:
+        (job,) = await claimant.claim()
+        return job
+
+    await lab.enqueue(Wake(KIND, "a"))
+    job = await claim_one()
+    assert picked_from(job, claimant.owner).crashes == 0
+    async with lab.database.transaction() as tx:
+        assert await release_job(tx, job_id=job.id, owner=claimant.owner)
+    assert picked_from(await claim_one(), claimant.owner).crashes == 0, "given back is no crash"
+    await fall_silent(lab)
+    assert picked_from(await claim_one(), claimant.owner).crashes == 1
+    await fall_silent(lab)
+    last = await claim_one()
+    assert picked_from(last, claimant.owner).crashes == 2
+    assert (picked_from(last, claimant.owner).kind, picked_from(last, claimant.owner).key) == (KIND, "a")
+
+
+async def test_a_flush_that_failed_is_done_by_the_next_one(lab: Lab, claimants: Claimants) -> None:
+    claimant = await claimants()
+    await lab.enqueue(Wake(KIND, "a"))
+    (job,) = await claimant.claim()
+    driver = claimant.queries.driver
+    other = await claimants()
+    await other.connection.close()
+    claimant.queries.driver = other.queries.driver
+    with pytest.raises(asyncpg.InterfaceError):
+        await claimant.flush(job, Settlement.COMPLETE)
+    claimant.queries.driver = driver
+    await claimant.queries.log_jobs([(job, "successful", None)])
+    assert await lab.rows() == []
+
+
+async def test_the_engine_is_never_asked_for_a_retry(lab: Lab, taken_over: TakeOver) -> None:
+    with pytest.raises(RuntimeError, match="must not ask the engine"):
+        await taken_over.owner.queries.retry_job(taken_over.job, timedelta(0), None)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("sql", ["select 1", "SET status = 'picked', SET status = 'picked',"])
+def test_a_statement_that_this_was_not_written_for_is_refused(sql: str) -> None:
+    with pytest.raises(RuntimeError, match="not the one that this was written for"):
+        counting_crashes(sql)
+
+
+async def test_nothing_of_the_engine_is_left_to_upgrade(database_url: str) -> None:
+    status = await schema_status(database_url)
+    assert (status.engine_steps, status.pending) == (0, [])

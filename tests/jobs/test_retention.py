@@ -1,0 +1,116 @@
+"""How long ended work is kept."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from lab import Lab
+
+from headgate.jobs.cron import ONLY_KEY, install_schedules
+from headgate.jobs.kinds import Wake
+from headgate.jobs.retention import retention_kind
+from headgate.kernel.clock import VirtualClock
+from headgate.kernel.settings import JobsSettings
+from headgate.storage.queries import QueryFile
+
+Q = QueryFile(
+    "retention",
+    """
+-- name: insert_ended
+insert into pgqueuer_log (created, job_id, status, entrypoint, priority)
+select now() - make_interval(secs => %(age_s)s), 100000 + n, 'successful', 'past', 0
+from generate_series(%(first)s::int, %(last)s::int) as n
+
+-- name: list_ended
+select job_id - 100000 from pgqueuer_log where entrypoint = 'past' order by job_id
+
+-- name: insert_letters
+insert into dead_letter (id, kind, key, error_class, message, stack, attempts, crashes, first_tried_at,
+                         died_at, kept)
+select gen_random_uuid(), 'past', n::text, 'Transient', '', '', 3, 0, at, at, %(kept)s
+from (select n, %(newest_at)s::timestamptz - n * interval '1 second' as at
+      from generate_series(%(first)s::int, %(last)s::int) as n) as letters
+
+-- name: list_letters
+select key::int from dead_letter order by key::int
+
+-- name: list_statuses
+select status::text from pgqueuer_log where entrypoint = 'alive' order by id
+""",
+)
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock(lab: Lab) -> VirtualClock:
+    lab.clock = VirtualClock(NOW)
+    return lab.clock
+
+
+async def put(lab: Lab, statement: str, **parameters: object) -> None:
+    async with lab.database.transaction() as tx:
+        await tx.execute(Q[statement], **parameters)
+
+
+async def column(lab: Lab, statement: str) -> list[object]:
+    async with lab.database.transaction() as tx:
+        return await tx.column(Q[statement])
+
+
+async def prune(lab: Lab) -> None:
+    kind = retention_kind(JobsSettings(), lab.clock)
+    await install_schedules(lab.database, [kind], now=lab.clock.now())
+    await lab.enqueue(Wake(kind.name, ONLY_KEY, priority=100))
+    await lab.execution(kind).run(await lab.pick(kind.name, ONLY_KEY))
+
+
+@pytest.mark.once
+def test_the_limits_are_the_promised_ones() -> None:
+    settings = JobsSettings()
+    assert (settings.keep_completed, settings.keep_completed_s) == (1_000, 3_600)
+    assert (settings.keep_dead, settings.keep_dead_s) == (5_000, 7 * 86_400)
+
+
+async def test_the_newest_thousand_completed_jobs_are_kept(lab: Lab, clock: VirtualClock) -> None:
+    await put(lab, "insert_ended", first=1, last=1_200, age_s=60)
+    await prune(lab)
+    assert await column(lab, "list_ended") == list(range(201, 1_201))
+
+
+async def test_completed_jobs_are_kept_for_an_hour(lab: Lab, clock: VirtualClock) -> None:
+    await put(lab, "insert_ended", first=1, last=5, age_s=3_700)
+    await put(lab, "insert_ended", first=6, last=9, age_s=3_500)
+    await prune(lab)
+    assert await column(lab, "list_ended") == [6, 7, 8, 9]
+
+
+async def test_lines_of_a_job_that_is_still_there_stay(lab: Lab, clock: VirtualClock) -> None:
+    await lab.enqueue(Wake("alive", "a"))
+    await put(lab, "insert_ended", first=1, last=1_100, age_s=60)
+    await prune(lab)
+    assert await column(lab, "list_statuses") == ["queued"]
+
+
+async def test_the_newest_five_thousand_dead_letters_are_kept(lab: Lab, clock: VirtualClock) -> None:
+    await put(lab, "insert_letters", first=1, last=5_100, newest_at=NOW, kept=False)
+    await prune(lab)
+    assert await column(lab, "list_letters") == list(range(1, 5_001))
+
+
+async def test_dead_letters_are_kept_for_seven_days_of_product_time(lab: Lab, clock: VirtualClock) -> None:
+    await put(lab, "insert_letters", first=1, last=3, newest_at=NOW, kept=False)
+    clock.advance(timedelta(days=6, hours=23).total_seconds())
+    await prune(lab)
+    assert await column(lab, "list_letters") == [1, 2, 3]
+    clock.advance(timedelta(hours=1).total_seconds())
+    await prune(lab)
+    assert await column(lab, "list_letters") == []
+
+
+async def test_kept_letters_stay_and_take_nobodys_place(lab: Lab, clock: VirtualClock) -> None:
+    await put(lab, "insert_letters", first=1, last=10, newest_at=NOW - timedelta(days=30), kept=True)
+    await put(lab, "insert_letters", first=11, last=5_020, newest_at=NOW, kept=False)
+    await prune(lab)
+    assert await column(lab, "list_letters") == list(range(1, 5_011))
