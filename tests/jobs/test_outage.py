@@ -21,10 +21,8 @@ from headgate.kernel.clock import RealClock
 from headgate.storage.database import Database
 from headgate.storage.embedded import EmbeddedServer
 from headgate.storage.embedded.postmaster import read_postmaster
+from headgate.storage.engine import sweep_ended
 from headgate.storage.migrate import migrate
-
-# It stops a server of its own, the embedded one, whatever the others run on.
-pytestmark = pytest.mark.once
 
 CHAINS = 20
 LINKS = 100
@@ -47,7 +45,7 @@ class Outage:
     async def tear_away(self) -> None:
         """Stop at once, without goodbyes to anybody (`pg_ctl stop -m immediate`)."""
         server = self._servers[0]
-        postmaster = read_postmaster(server._layout.pid_file)
+        postmaster = read_postmaster(next(self._folder.rglob("postmaster.pid")))
         assert postmaster is not None
         os.kill(postmaster.pid, signal.SIGQUIT)
 
@@ -68,6 +66,8 @@ async def outage(tmp_path: Path) -> AsyncIterator[Outage]:
     await asyncio.to_thread(outage.stop)
 
 
+# It stops a server of its own, the embedded one, whatever the others run on.
+@pytest.mark.once
 async def test_twenty_seconds_without_the_database_lose_nothing(outage: Outage) -> None:
     url = await asyncio.to_thread(outage.start)
     await migrate(url)
@@ -113,6 +113,8 @@ async def test_twenty_seconds_without_the_database_lose_nothing(outage: Outage) 
             effects = await lab.effects()
 
             async def drained() -> bool:
+                async with database.transaction() as tx:
+                    await sweep_ended(tx)
                 return await lab.rows() == []
 
             await eventually(drained, "no job is left")
@@ -122,4 +124,37 @@ async def test_twenty_seconds_without_the_database_lose_nothing(outage: Outage) 
     events = [line["event"] for line in logged]
     assert events.count("the database is away; waiting for it") == 1
     assert events.count("the database is back") == 1
-    print(Counter(events))
+    assert [line for line in logged if line["log_level"] == "error"] == []
+    stops = [line for line in logged if line["event"].startswith("the engine stopped")]
+    told = Counter(line["runner"] for line in stops if line["log_level"] == "warning")
+    assert set(told.values()) == {1}, "each runner says once that it stopped"
+
+
+async def test_a_lost_connection_gives_running_jobs_back(lab: Lab) -> None:
+    starts: list[int] = []
+
+    async def hang_at_first(job: Job[str]) -> None:
+        starts.append(job.crashes)
+        if len(starts) == 1:
+            cut_connections(lab.url)
+            await asyncio.Event().wait()
+        async with job.finish() as tx:
+            await tx.run(effect(job.key))
+
+    await lab.enqueue(Wake("hang", "a"))
+    async with lab.worker(Kind("hang", str, hang_at_first)):
+
+        async def done() -> bool:
+            return await lab.effects() == ["a"]
+
+        await eventually(done, "the job was given back and done")
+    assert starts == [0, 0], "a lost connection is no crash"
+
+
+def cut_connections(url: str) -> None:
+    """End the connections of all runners, as a server's administrator would."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where application_name like 'headgate %' and datname = current_database()"
+        )

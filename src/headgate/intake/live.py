@@ -113,10 +113,10 @@ class LiveIntake:
         gone = [event.key for event in events if event.kind == "delete"]
         await mark_deleted(tx, channel_id, gone, now=now)
         await streams.cover(tx, channel_id, lens=state.lens, epoch=state.epoch, spans=spans, counted=counted)
+        if messages:
+            await streams.raise_head(tx, channel_id, head=max(message.position for message in messages))
         if len(covered) < len(messages):
-            newest = max(message.position for message in messages)
-            due_at = now + timedelta(seconds=READ_AFTER_S)
-            await streams.wake_streams(tx, {channel_id: newest}, due_at=due_at)
+            await streams.wake_stream(tx, channel_id, due_at=now + timedelta(seconds=READ_AFTER_S))
 
 
 def _proven(position: int, spans: Sequence[Span]) -> bool:

@@ -7,7 +7,6 @@ the simulator steps the same code.
 
 from __future__ import annotations
 
-import asyncio
 import traceback
 from dataclasses import dataclass
 from datetime import datetime
@@ -64,7 +63,6 @@ class Execution:
     randomness: Randomness
     ids: Ids
     max_crashes: int = 5
-    stopping: bool = False
 
     def __post_init__(self) -> None:
         self._writer = GroupCommit(self.database)
@@ -90,14 +88,11 @@ class Execution:
         try:
             job = self._job(picked, kind)
             await kind.handle(job)
-        except asyncio.CancelledError:
-            await self._release_when_stopping(picked)
-            raise
         except LostJob:
             outcome, settlement = "lost", Settlement.LEAVE
             log.info("a job was taken over by another worker", **_names(picked))
         except DatabaseAway:
-            outcome, settlement = "away", await self._release(picked)
+            outcome, settlement = "away", await self.release(picked)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is judged, counted and kept
             outcome, settlement = await self._fail(picked, kind, error)
         else:
@@ -127,7 +122,7 @@ class Execution:
         attempt = picked.attempts + 1
         verdict = judge_failure(error, attempt=attempt, policy=kind.retry)
         if verdict.action == "wait":
-            return "waiting", await self._release(picked, delay_s=verdict.delay_s)
+            return "waiting", await self.release(picked, delay_s=verdict.delay_s)
         measures.JOB_ERRORS.labels(kind.name, error_class(error)).inc()
         if verdict.action == "die":
             return "dead", await self._bury(picked, kind, error)
@@ -161,17 +156,13 @@ class Execution:
             return Settlement.LEAVE
         return Settlement.SWEEP
 
-    async def _release(self, picked: Picked, *, delay_s: float = 0.0) -> Settlement:
+    async def release(self, picked: Picked, *, delay_s: float = 0.0) -> Settlement:
+        """Give a job back without counting an attempt, if it is still ours."""
         async with self.database.transaction() as tx:
             await engine.release_job(
                 tx, job_id=picked.claim.job_id, owner=picked.claim.owner, delay_s=delay_s
             )
         return Settlement.LEAVE
-
-    async def _release_when_stopping(self, picked: Picked) -> None:
-        """Give the job back at once when the worker stops; a job cancelled by a person has no row."""
-        if self.stopping:
-            await asyncio.shield(self._release(picked))
 
 
 async def bury_job(

@@ -76,6 +76,8 @@ class FencedQueries(Queries):
     gate: Gate = field(default_factory=Gate)
     alone: bool = False
     """This runner's jobs go through the gate one by one, instead of being counted by it."""
+    lost: bool = False
+    """The connection is gone for good."""
     running: Callable[[], int] = field(default=lambda: 0)
     settlements: dict[int, Settlement] = field(default_factory=dict[int, Settlement])
 
@@ -120,7 +122,8 @@ class FencedQueries(Queries):
         settled = [(job.id, self.settlements.pop(job.id, Settlement.LEAVE)) for job, _, _ in job_status]
         complete = [job_id for job_id, settlement in settled if settlement is Settlement.COMPLETE]
         sweep = [job_id for job_id, settlement in settled if settlement is Settlement.SWEEP]
-        if not complete and not sweep:
+        # What a lost connection leaves is swept by the tick, or picked again.
+        if self.lost or not (complete or sweep):
             return
         try:
             await self.driver.execute(_FLUSH, complete, sweep, self.owner)

@@ -37,6 +37,7 @@ FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
 BATCH_SIZE = 100
 POLL_S = 2.0
+GIVE_BACK_S = 2.0
 
 
 def picked_from(job: models.Job, owner: UUID) -> Picked:
@@ -59,18 +60,28 @@ class Engine(QueueManager):
 
     execution: Execution | None = None
     running: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
+    giving_back: bool = False
 
     @property
     def fenced(self) -> FencedQueries:
         assert isinstance(self.queries, FencedQueries)  # noqa: S101 - built by `Runner` alone
         return self.queries
 
-    async def beat(self, interval_s: float) -> None:
-        """Keep all running jobs alive until cancelled."""
-        while True:
-            await asyncio.sleep(interval_s)
-            if self.job_context:
-                await self.queries.update_heartbeat(list(self.job_context))
+    async def beat(self) -> None:
+        """Keep all running jobs alive for another while."""
+        if self.job_context:
+            await self.queries.update_heartbeat(list(self.job_context))
+
+    def give_back(self) -> None:
+        """Cancel what runs, and return it to the queue: an attempt that ended so is none."""
+        self.giving_back = True
+        for task in list(self.running):
+            task.cancel()
+
+    async def wait_for_running(self, timeout_s: float) -> None:
+        """Wait until all that runs has ended, but not for ever."""
+        if self.running:
+            await asyncio.wait(set(self.running), timeout=timeout_s)
 
     async def _dispatch(
         self,
@@ -88,6 +99,11 @@ class Engine(QueueManager):
         try:
             with self.get_context(job.id).cancellation:
                 settlement = await self._run(picked)
+        except asyncio.CancelledError:
+            # A job that a person cancelled has nothing to give back.
+            if self.giving_back and self.execution is not None:
+                await asyncio.shield(self.execution.release(picked))
+            raise
         finally:
             self.running.discard(task)
             queries.gate.ended(queries.owner, job.id)
@@ -117,6 +133,8 @@ class Runner:
     gate: Gate
     shutdown_s: float = 8.0
     healthy: bool = False
+    """Whether the engine runs and its connection is there."""
+    _told: bool = False
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _engine: Engine | None = None
 
@@ -135,27 +153,29 @@ class Runner:
                 measures.ENGINE_RESTARTS.labels(self.name).inc()
                 if self.execution.clock.monotonic() - started > LONGEST_PAUSE_S:
                     pause_s = FIRST_PAUSE_S
-                log.warning(
-                    "the engine stopped; it will be built anew",
-                    runner=self.name,
-                    pause_s=pause_s,
-                    reason=mask_url(f"{type(error).__name__}: {error}"),
-                )
+                self._tell(error)
                 await self._pause(pause_s)
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+
+    def _tell(self, error: Exception) -> None:
+        """Say once that the engine stopped; that it does not start either is the same news."""
+        say = log.debug if self._told else log.warning
+        self._told = True
+        reason = mask_url(f"{type(error).__name__}: {error}")
+        say("the engine stopped; it will be built anew", runner=self.name, reason=reason)
 
     async def stop(self) -> None:
         """Let running jobs finish for a while; give back what is still running then."""
         self._stopping.set()
-        self.execution.stopping = True
-        if self._engine is None:
+        engine = self._engine
+        if engine is None:
             return
-        self._engine.shutdown.set()
-        running = self._engine.running
-        if running:
-            await asyncio.wait(set(running), timeout=self.shutdown_s)
-        for task in list(running):
-            task.cancel()
+        engine.shutdown.set()
+        await engine.wait_for_running(self.shutdown_s)
+        engine.give_back()
+        # Without a database nothing can be given back; the jobs' heartbeats run out instead.
+        await engine.wait_for_running(GIVE_BACK_S)
+        engine.give_back()
 
     async def _pause(self, pause_s: float) -> None:
         with suppress(TimeoutError):
@@ -173,8 +193,8 @@ class Runner:
             engine = self._build_engine(queries)
             if self._stopping.is_set():
                 return
-            self.healthy = True
-            async with cancel_on_exit(asyncio.create_task(engine.beat(self.heartbeat_timeout_s / 4))):
+            self.healthy, self._told = True, False
+            async with cancel_on_exit(asyncio.create_task(self._keep_alive(engine, connection))):
                 await engine.run(
                     dequeue_timeout=timedelta(seconds=POLL_S),
                     batch_size=max(1, min(BATCH_SIZE, self.concurrency // 2)),
@@ -189,6 +209,22 @@ class Runner:
             self.gate.forget(queries.owner)
             with suppress(Exception):
                 await connection.close(timeout=2)
+
+    async def _keep_alive(self, engine: Engine, connection: Any) -> None:
+        """Beat for the running jobs while the connection is there; without it, give them back.
+
+        They get a moment to end by themselves, but not so long that others take them for dead; and the
+        engine is built anew only when they have ended.
+        """
+        pause_s = self.heartbeat_timeout_s / 4
+        while not connection.is_closed():
+            await asyncio.sleep(pause_s)
+            with suppress(Exception):
+                await engine.beat()
+        self.healthy = False
+        engine.fenced.lost = True
+        await asyncio.sleep(pause_s)
+        engine.give_back()
 
     def _build_engine(self, queries: FencedQueries) -> Engine:
         engine = Engine(queries, execution=self.execution)

@@ -80,8 +80,10 @@ def configure_logs(*, level: str, log_format: LogFormat) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for noisy in ("pgqueuer", "uvicorn.access", "uvicorn.error", "psycopg.pool", "asyncio"):
+    for noisy in ("pgqueuer", "uvicorn.access", "uvicorn.error", "asyncio"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+    # It warns at each try to connect; that the database is away is said once, by the storage layer.
+    logging.getLogger("psycopg.pool").setLevel(max(logging.ERROR, root.level))
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.stdlib.BoundLogger,

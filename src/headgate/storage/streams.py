@@ -128,6 +128,11 @@ async def end_scan(
     )
 
 
-async def wake_streams(tx: Tx, heads: Mapping[UUID, int], *, due_at: datetime) -> None:
-    """Make streams due because of live messages, up to whose positions their heads rise."""
-    await tx.execute(Q["wake_streams"], channel_ids=list(heads), heads=list(heads.values()), due_at=due_at)
+async def raise_head(tx: Tx, channel_id: UUID, *, head: int) -> None:
+    """Note a live message's position as the newest, if it is."""
+    await tx.execute(Q["raise_head"], channel_id=channel_id, head=head)
+
+
+async def wake_stream(tx: Tx, channel_id: UUID, *, due_at: datetime) -> None:
+    """Make a stream due because something was heard of it."""
+    await tx.execute(Q["wake_stream"], channel_id=channel_id, due_at=due_at)

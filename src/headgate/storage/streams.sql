@@ -88,14 +88,11 @@ update stream set scanned_at = %(now)s, tip_after = %(tip_after)s,
 where channel_id = %(channel_id)s
 returning due_at <= %(now)s
 
--- name: wake_streams
--- Due soon, and a running scan learns of it when it ends. Heads rise with the live messages.
-with told as (
-    select * from unnest(%(channel_ids)s::uuid[], %(heads)s::bigint[]) as t (channel_id, head)
-), locked as (
-    select s.channel_id, told.head from stream s join told using (channel_id)
-    order by s.channel_id for update of s
-)
-update stream s set head = greatest(s.head, locked.head), wake_seq = wake_seq + 1,
-    due_at = least(s.due_at, %(due_at)s)
-from locked where s.channel_id = locked.channel_id and s.due_at is not null
+-- name: raise_head
+-- A live message is the newest that the platform has shown, whatever it proves.
+update stream set head = greatest(head, %(head)s) where channel_id = %(channel_id)s
+
+-- name: wake_stream
+-- Due soon, and a running scan learns of it when it ends. A parked stream stays parked.
+update stream set wake_seq = wake_seq + 1, due_at = least(due_at, %(due_at)s)
+where channel_id = %(channel_id)s and due_at is not null

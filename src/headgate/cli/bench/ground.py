@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
@@ -54,5 +54,5 @@ async def _fresh_database(server_url: str) -> AsyncGenerator[str, None]:
 def at_database(url: str, name: str) -> str:
     """Return the address of another database on the same server."""
     parts = urlsplit(url)
-    # Not `parts._replace(...).geturl()`: it loses the slashes where the host stands in the query.
-    return urlunsplit(("postgresql", parts.netloc or "", f"/{name}", parts.query, ""))
+    # By hand, because `urlunsplit` drops the slashes of an address without a host.
+    return f"postgresql://{parts.netloc}/{name}" + (f"?{parts.query}" if parts.query else "")

@@ -1,0 +1,126 @@
+"""`headgate bench`: the figures are there, held against their floors, and the ground is left as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+from headgate.cli.bench import app
+from headgate.cli.bench.ground import at_database
+from headgate.cli.bench.jobs import Sizes
+from headgate.cli.bench.measuring import Report, delay_line, percentile, print_report, rate_line
+
+KEYS = {
+    "drain_per_s",
+    "floor_per_s",
+    "ratio",
+    "fenced_per_s",
+    "fenced_tx_per_s",
+    "floor_tx_per_s",
+    "fenced_ratio",
+    "pickup_ms_p50",
+    "pickup_ms_p99",
+    "jobs",
+    "concurrency",
+    "server_version",
+    "python",
+}
+
+
+@pytest.fixture
+def on_server(server_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    monkeypatch.setenv("HEADGATE_DATABASE_URL", server_url)
+    monkeypatch.setenv("HEADGATE_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("HEADGATE_CONFIG", raising=False)
+    return server_url
+
+
+def bench_databases(url: str) -> list[str]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        found = connection.execute(
+            "select datname from pg_database where datname like 'headgate\\_bench\\_%'"
+        )
+        return [row[0] for row in found]
+
+
+def test_a_small_run_measures_everything_and_leaves_nothing(on_server: str) -> None:
+    before = bench_databases(on_server)
+    arguments = ["jobs", "--jobs", "400", "--rounds", "1", "--pickups", "10", "--json"]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    values: dict[str, Any] = json.loads(result.stdout)
+    assert values.keys() >= KEYS
+    assert values["jobs"] == 400
+    assert values["ratio"] == pytest.approx(values["drain_per_s"] / values["floor_per_s"], abs=0.01)
+    assert values["fenced_ratio"] == pytest.approx(
+        values["fenced_per_s"] / values["floor_tx_per_s"], abs=0.01
+    )
+    assert 0 < values["pickup_ms_p50"] <= values["pickup_ms_p99"]
+    assert set(bench_databases(on_server)) <= set(before)
+
+
+@pytest.mark.once
+def test_the_default_size_is_the_one_of_the_bounds() -> None:
+    assert Sizes() == Sizes(jobs=20_000, rounds=3, pickups=200)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("per_s", "ok"), [(26.0, True), (25.0, True), (24.0, False)])
+def test_a_rate_is_held_against_its_floor(per_s: float, *, ok: bool) -> None:
+    line = rate_line("drain", per_s=per_s, floor_per_s=100.0, least_ratio=0.25)
+    assert (line.ok, line.ratio) == (ok, per_s / 100)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("delay_ms", "ok"), [(25.0, True), (25.1, False)])
+def test_a_delay_is_held_against_its_bound(delay_ms: float, *, ok: bool) -> None:
+    assert delay_line("pickup", delay_ms=delay_ms, most_ms=25).ok is ok
+
+
+@pytest.mark.once
+def test_a_figure_without_a_bound_is_neither_ok_nor_missed() -> None:
+    assert rate_line("drain", per_s=1, floor_per_s=2).ok is None
+    assert delay_line("pickup", delay_ms=1).ok is None
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("share", "value"), [(0.5, 50), (0.99, 99), (1.0, 100)])
+def test_a_percentile_is_one_of_the_values(share: float, value: float) -> None:
+    assert percentile([float(number) for number in range(100, 0, -1)], share) == value
+
+
+@pytest.mark.once
+def test_a_report_says_what_was_missed(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        rate_line("drain", per_s=1_000, floor_per_s=10_000, least_ratio=0.25),
+        delay_line("pickup", delay_ms=7, most_ms=25),
+    ]
+    print_report(Report("jobs", "Jobs on a server", {}, lines, ["A note."]))
+    output = capsys.readouterr().out
+    rows = [line.split() for line in output.splitlines()]
+    assert ["drain", "1,000/s", "10,000/s", "0.10", "ratio", "≥", "0.25", "missed"] in rows
+    assert ["pickup", "7.0", "ms", "≤", "25", "ms", "ok"] in rows
+    assert max(len(line) for line in output.splitlines()) <= 80
+    assert rows[-1] == ["A", "note."]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        (
+            "postgresql://me:pw@host:5433/mine?sslmode=require",
+            "postgresql://me:pw@host:5433/other?sslmode=require",
+        ),
+        ("postgres://host", "postgresql://host/other"),
+        ("postgresql://me:pw@/mine?host=%2Ftmp%2Fx", "postgresql://me:pw@/other?host=%2Ftmp%2Fx"),
+        ("postgresql:///mine?host=/tmp/x", "postgresql:///other?host=/tmp/x"),
+    ],
+)
+def test_the_ground_is_beside_the_database_of_the_settings(url: str, expected: str) -> None:
+    assert at_database(url, "other") == expected
