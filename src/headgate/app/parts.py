@@ -10,6 +10,7 @@ from pathlib import Path
 from uuid import UUID
 
 from headgate.connectors.protocol import Connector
+from headgate.domain.retry import RetryPolicy
 from headgate.ingest.items import Ingest
 from headgate.intake.links import Links
 from headgate.intake.scan import Scanner
@@ -100,6 +101,7 @@ def build_parts(
         randomness=randomness.fork("jobs"),
         ids=ids,
         max_crashes=settings.jobs.max_crashes,
+        retry=RetryPolicy(max_attempts=settings.jobs.max_attempts),
     )
     return Parts(settings, url, database, clock, ids, lanes, links, kinds, execution)
 

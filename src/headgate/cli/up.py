@@ -151,6 +151,7 @@ async def _announce(service: Service) -> None:
         return
     base = service.parts.settings.web.public_url or address.url
     if service.entry_link is not None:
+        _say("Open this address; it signs you in:")
         print(f"{base}{service.entry_link.path}", flush=True)
     elif setup := await create_setup_link(service.parts.database):
         print(f"{base}{setup}", flush=True)

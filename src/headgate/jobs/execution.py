@@ -8,13 +8,13 @@ the simulator steps the same code.
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from headgate.domain.errors import HeadgateError, Malformed, WorkError, error_class
-from headgate.domain.retry import JITTER, judge_failure
+from headgate.domain.retry import JITTER, RetryPolicy, judge_failure
 from headgate.jobs import measures
 from headgate.jobs.job import Claim, Job, Settlement
 from headgate.jobs.kinds import Kind, Kinds
@@ -63,6 +63,7 @@ class Execution:
     randomness: Randomness
     ids: Ids
     max_crashes: int = 5
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def __post_init__(self) -> None:
         self._writer = GroupCommit(self.database)
@@ -120,7 +121,7 @@ class Execution:
 
     async def _fail(self, picked: Picked, kind: Kind[Any], error: Exception) -> tuple[str, Settlement]:
         attempt = picked.attempts + 1
-        verdict = judge_failure(error, attempt=attempt, policy=kind.retry)
+        verdict = judge_failure(error, attempt=attempt, policy=kind.retry or self.retry)
         if verdict.action == "wait":
             return "waiting", await self.release(picked, delay_s=verdict.delay_s)
         measures.JOB_ERRORS.labels(kind.name, error_class(error)).inc()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -23,6 +24,8 @@ from headgate.jobs.gate import Gate
 from headgate.jobs.job import Settlement
 
 ROOM_S = 0.01
+FULL_S = 0.1
+SUSPECTS_S = 1.0
 
 _BEAT = """
 update pgqueuer set heartbeat = now()
@@ -80,6 +83,9 @@ class FencedQueries(Queries):
     """The connection is gone for good."""
     running: Callable[[], int] = field(default=lambda: 0)
     settlements: dict[int, Settlement] = field(default_factory=dict[int, Settlement])
+    _looked_s: float = float("-inf")
+    _flushing: int = 0
+    _freed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def dequeue(
         self,
@@ -89,7 +95,10 @@ class FencedQueries(Queries):
         global_concurrency_limit: int | None,
         heartbeat_timeout: timedelta,
     ) -> list[models.Job]:
-        await self._gather_room(batch_size, global_concurrency_limit)
+        if self.alone and not self._time_to_look():
+            return []
+        if not await self._gather_room(batch_size, global_concurrency_limit):
+            return []
         if not self.alone and not self.gate.begin_claim():
             return []
         jobs: list[models.Job] = []
@@ -107,10 +116,28 @@ class FencedQueries(Queries):
                 self.gate.end_claim(self.owner, [job.id for job in jobs])
         return jobs
 
-    async def _gather_room(self, batch_size: int, limit: int | None) -> None:
-        """Near the limit, wait a moment for more slots: one claim for many jobs, not one for each."""
-        if limit is not None and limit - self.running() < batch_size:
-            await asyncio.sleep(ROOM_S)
+    def _time_to_look(self) -> bool:
+        """Suspects are rare, and every change of the queue wakes their runner: look now and then only."""
+        now_s = asyncio.get_running_loop().time()
+        if now_s - self._looked_s < SUSPECTS_S:
+            return False
+        self._looked_s = now_s
+        return True
+
+    async def _gather_room(self, batch_size: int, limit: int | None) -> bool:
+        """Near the limit, wait a moment for more slots: one claim for many jobs, and none in vain."""
+        if limit is None or limit - self._held() >= batch_size:
+            return True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ROOM_S if self._held() < limit else FULL_S):
+                while limit - self._held() < batch_size:
+                    self._freed.clear()
+                    await self._freed.wait()
+        return self._held() < limit
+
+    def _held(self) -> int:
+        """Return how many rows count against the limit: a row that awaits its flush is ours still."""
+        return self.running() + len(self.settlements) + self._flushing
 
     async def update_heartbeat(self, job_ids: list[types.JobId]) -> None:
         await self.driver.execute(_BEAT, list(set(job_ids)), self.owner)
@@ -125,6 +152,7 @@ class FencedQueries(Queries):
         # What a lost connection leaves is swept by the tick, or picked again.
         if self.lost or not (complete or sweep):
             return
+        self._flushing += len(settled)
         try:
             await self.driver.execute(_FLUSH, complete, sweep, self.owner)
         except BaseException:
@@ -132,6 +160,9 @@ class FencedQueries(Queries):
                 {job_id: settlement for job_id, settlement in settled if settlement is not Settlement.LEAVE}
             )
             raise
+        finally:
+            self._flushing -= len(settled)
+            self._freed.set()
 
     async def retry_job(self, job: models.Job, delay: timedelta, traceback_record: Any) -> None:
         """Refuse: our execution retries by itself, in one fenced transaction."""

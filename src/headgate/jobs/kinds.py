@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -43,7 +43,8 @@ class Kind(Generic[K]):
     rows: WorkRows[K] | None = None
     runner: RunnerName = "fast"
     priority: int = 0
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    retry: RetryPolicy | None = None
+    """Another policy than the deployment's."""
     concurrency: int = 0
     """Jobs of this kind at once over all workers; 0 means as many as the runners take."""
 

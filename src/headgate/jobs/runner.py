@@ -78,6 +78,12 @@ class Engine(QueueManager):
         for task in list(self.running):
             task.cancel()
 
+    async def _effective_dequeue_timeout(self, dequeue_timeout: timedelta) -> timedelta:
+        # The engine asks whether it missed work; a suspect can wait for the next look.
+        if self.fenced.alone:
+            return dequeue_timeout
+        return await super()._effective_dequeue_timeout(dequeue_timeout)
+
     async def wait_for_running(self, timeout_s: float) -> None:
         """Wait until all that runs has ended, but not for ever."""
         if self.running:
@@ -229,7 +235,7 @@ class Runner:
     def _build_engine(self, queries: FencedQueries) -> Engine:
         engine = Engine(queries, execution=self.execution)
         queries.owner = engine.queue_manager_id
-        queries.running = lambda: len(engine.running)
+        queries.running = lambda: len(engine.job_context)
         for name, limit in self.entrypoints.items():
             parameters = EntrypointExecutorParameters(concurrency_limit=limit, func=_never_called)
             engine.register_executor(name, EntrypointExecutor(parameters))
