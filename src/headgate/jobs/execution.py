@@ -98,8 +98,8 @@ class Execution:
             outcome, settlement = await self._fail(picked, kind, error)
         else:
             outcome, settlement = "done", job.settlement
-        measures.JOB_SECONDS.labels(kind.name).observe(self.clock.monotonic() - started)
-        measures.JOBS_ENDED.labels(kind.name, outcome).inc()
+        measures.seconds_of(kind.name).observe(self.clock.monotonic() - started)
+        measures.ended_of(kind.name, outcome).inc()
         return settlement
 
     def _job(self, picked: Picked, kind: Kind[Any]) -> Job[Any]:

@@ -83,9 +83,10 @@ class FencedQueries(Queries):
     """The connection is gone for good."""
     running: Callable[[], int] = field(default=lambda: 0)
     settlements: dict[int, Settlement] = field(default_factory=dict[int, Settlement])
+    freed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set whenever a slot may have become free."""
     _looked_s: float = float("-inf")
     _flushing: int = 0
-    _freed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def dequeue(
         self,
@@ -131,13 +132,14 @@ class FencedQueries(Queries):
         with suppress(TimeoutError):
             async with asyncio.timeout(ROOM_S if self._held() < limit else FULL_S):
                 while limit - self._held() < batch_size:
-                    self._freed.clear()
-                    await self._freed.wait()
+                    self.freed.clear()
+                    await self.freed.wait()
         return self._held() < limit
 
     def _held(self) -> int:
-        """Return how many rows count against the limit: a row that awaits its flush is ours still."""
-        return self.running() + len(self.settlements) + self._flushing
+        """Return how many rows count against the limit: one that waits to be completed is ours still."""
+        waiting = sum(settlement is Settlement.COMPLETE for settlement in self.settlements.values())
+        return self.running() + waiting + self._flushing
 
     async def update_heartbeat(self, job_ids: list[types.JobId]) -> None:
         await self.driver.execute(_BEAT, list(set(job_ids)), self.owner)
@@ -152,7 +154,7 @@ class FencedQueries(Queries):
         # What a lost connection leaves is swept by the tick, or picked again.
         if self.lost or not (complete or sweep):
             return
-        self._flushing += len(settled)
+        self._flushing += len(complete)
         try:
             await self.driver.execute(_FLUSH, complete, sweep, self.owner)
         except BaseException:
@@ -161,8 +163,8 @@ class FencedQueries(Queries):
             )
             raise
         finally:
-            self._flushing -= len(settled)
-            self._freed.set()
+            self._flushing -= len(complete)
+            self.freed.set()
 
     async def retry_job(self, job: models.Job, delay: timedelta, traceback_record: Any) -> None:
         """Refuse: our execution retries by itself, in one fenced transaction."""

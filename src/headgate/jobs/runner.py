@@ -19,7 +19,7 @@ from pgqueuer.core.buffers import HeartbeatBuffer, JobStatusLogBuffer
 from pgqueuer.core.executors import EntrypointExecutor, EntrypointExecutorParameters
 from pgqueuer.core.qm import QueueManager
 from pgqueuer.core.tm import cancel_on_exit
-from pgqueuer.domain import models
+from pgqueuer.domain import models, types
 
 from headgate.jobs import measures
 from headgate.jobs.execution import SUSPECT, Execution, Picked
@@ -77,6 +77,10 @@ class Engine(QueueManager):
         self.giving_back = True
         for task in list(self.running):
             task.cancel()
+
+    def forget_job(self, job_id: types.JobId, context: models.Context, task: asyncio.Task[None]) -> None:
+        super().forget_job(job_id, context, task)
+        self.fenced.freed.set()
 
     async def _effective_dequeue_timeout(self, dequeue_timeout: timedelta) -> timedelta:
         # The engine asks whether it missed work; a suspect can wait for the next look.
