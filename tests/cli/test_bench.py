@@ -23,6 +23,7 @@ KEYS = {
     "fenced_tx_per_s",
     "floor_tx_per_s",
     "fenced_ratio",
+    "fenced_tx_ratio",
     "pickup_ms_p50",
     "pickup_ms_p99",
     "jobs",
@@ -59,6 +60,9 @@ def test_a_small_run_measures_everything_and_leaves_nothing(on_server: str) -> N
     assert values["ratio"] == pytest.approx(values["drain_per_s"] / values["floor_per_s"], abs=0.01)
     assert values["fenced_ratio"] == pytest.approx(
         values["fenced_per_s"] / values["floor_tx_per_s"], abs=0.01
+    )
+    assert values["fenced_tx_ratio"] == pytest.approx(
+        values["fenced_tx_per_s"] / values["floor_tx_per_s"], abs=0.01
     )
     assert 0 < values["pickup_ms_p50"] <= values["pickup_ms_p99"]
     assert set(bench_databases(on_server)) <= set(before)

@@ -187,8 +187,11 @@ async def test_a_replacing_restore_that_fails_loses_nothing(
     with pytest.raises(UserError, match="not a whole backup"):
         await restore(empty_url, tmp_path / "b", replace=True)
     assert await _rows(empty_url) == {"public.precious": 0}
+    name = conninfo_to_dict(empty_url)["dbname"]
     with psycopg.connect(server_url) as connection:
-        left = connection.execute("select from pg_database where datname like '%\\_restore\\_%'").fetchall()
+        left = connection.execute(
+            "select datname from pg_database where starts_with(datname, %s)", (f"{name}_restore_",)
+        ).fetchall()
     assert left == []
 
 

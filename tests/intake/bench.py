@@ -38,6 +38,13 @@ select message_key from sighting where deleted_at is not null order by 1
 -- name: disable
 update channel set message_scan_enabled = false where key = %(key)s
 
+-- name: distrust
+-- Whatever becomes an item is refused, so that ingesting fails for good.
+alter table item add constraint refused check (title = '') not valid
+
+-- name: trust
+alter table item drop constraint refused
+
 -- name: reset
 update coverage set epoch = epoch + 1, ranges = '{}'
 """,

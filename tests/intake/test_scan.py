@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bench import Bench
 
+from headgate.domain.messages import LiveEvent
+from headgate.domain.retry import RetryPolicy
+from headgate.jobs.letters import discard
+from headgate.storage.channels import list_accounts
+from headgate.storage.dead_letters import list_dead_letters
+from headgate.storage.engine import list_jobs
 from headgate.testing import file_of
 
 
@@ -108,17 +116,77 @@ async def test_reposts_are_one_item_with_many_sightings(bench: Bench) -> None:
 
 
 async def test_an_account_that_was_banned_says_so_and_its_streams_wait(bench: Bench) -> None:
-    from headgate.storage.channels import list_accounts
-    from headgate.storage.dead_letters import list_dead_letters
-
     bench.world.fill("packs", 10)
     await bench.follow()
     bench.world.ban("reader")
     await bench.work()
     async with bench.database.transaction() as tx:
         (account,) = await list_accounts(tx)
-        (letter,) = await list_dead_letters(tx)
+        letters = await list_dead_letters(tx)
     assert account.state == "restricted"
     assert account.state_reason
-    assert letter.kind == "scan"
-    assert (await bench.stream()).due_at is None
+    assert letters == []
+    due_at = (await bench.stream()).due_at
+    assert due_at is not None
+    assert due_at > bench.clock.now()
+
+
+async def test_an_edit_that_replaces_the_file_is_another_item(bench: Bench) -> None:
+    message = bench.world.post("packs", files=[file_of("first.zip", b"one")])
+    bench.clock.advance(60)
+    await bench.follow()
+    await bench.work()
+    (attachment,) = message.attachments
+    changed = replace(attachment, file_name="second.zip", content_id="another")
+    edited = replace(message, attachments=(changed,), edited_at=bench.clock.now())
+    live = await bench.live()
+    live.take(LiveEvent("edit", "packs", edited))
+    await live.flush()
+    await bench.work()
+    assert await bench.column("titles", key="packs") == ["first", "second"]
+
+
+async def test_a_page_read_before_an_edit_does_not_undo_it(bench: Bench) -> None:
+    message = bench.world.post("packs", files=[file_of("first.zip", b"one")])
+    await bench.follow()
+    bench.clock.advance(5)
+    (attachment,) = message.attachments
+    edited = replace(
+        message, attachments=(replace(attachment, file_name="second.zip"),), edited_at=bench.clock.now()
+    )
+    live = await bench.live()
+    for event in (edited, message):
+        live.take(LiveEvent("edit", "packs", event))
+        await live.flush()
+    await bench.work()
+    assert await bench.column("titles", key="packs") == ["second"]
+
+
+async def test_a_worker_without_the_connector_leaves_the_work_to_others(bench: Bench) -> None:
+    bench.world.fill("packs", 10)
+    await bench.follow()
+    bench.parts.links.connectors = {}
+    await bench.parts.links.close()
+    await bench.work()
+    async with bench.database.transaction() as tx:
+        assert await list_dead_letters(tx) == []
+        waiting = await list_jobs(tx, kind="scan", limit=10)
+    assert [(job.status, job.attempts) for job in waiting] == [("queued", 0)]
+
+
+async def test_a_discarded_letter_holds_until_something_new_comes(bench: Bench) -> None:
+    bench.world.post("packs", files=[file_of("first.zip", b"one")])
+    bench.clock.advance(60)
+    await bench.follow()
+    await bench.change("distrust")
+    bench.parts.execution.retry = RetryPolicy(max_attempts=1)
+    await bench.work()
+    async with bench.database.transaction() as tx:
+        (letter,) = await list_dead_letters(tx, kind="ingest")
+        await discard(tx, letter.id, now=bench.clock.now())
+    await bench.change("trust")
+    assert await bench.work() == 0
+    bench.world.post("packs", files=[file_of("second.zip", b"two")])
+    bench.clock.advance(400)
+    await bench.work()
+    assert await bench.column("titles", key="packs") == ["first", "second"]

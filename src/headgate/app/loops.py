@@ -110,7 +110,6 @@ class Listeners:
 
         async def listen() -> None:
             async with under_lease(self.parts, f"listen:{account.id}") as keeper:
-                link = await self.parts.links.link(reference)
-                await keeper.run(intake.run(link))
+                await keeper.run(intake.run(self.parts.links, reference))
 
         await keep_going(self.parts, f"listening with {account.name}", listen)

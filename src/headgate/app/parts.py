@@ -16,7 +16,7 @@ from headgate.intake.links import Links
 from headgate.intake.scan import Scanner
 from headgate.jobs.cron import install_schedules
 from headgate.jobs.execution import Execution
-from headgate.jobs.kinds import Kind, Kinds
+from headgate.jobs.kinds import Kinds
 from headgate.jobs.retention import retention_kind
 from headgate.jobs.tick import Tick
 from headgate.jobs.worker import Worker, build_worker
@@ -74,11 +74,6 @@ class Parts:
         )
 
 
-def recurring_kinds(settings: Settings, clock: Clock) -> list[Kind[str]]:
-    """Return the work that is due by a schedule."""
-    return [retention_kind(settings.jobs, clock)]
-
-
 def build_parts(
     settings: Settings,
     url: str,
@@ -93,7 +88,8 @@ def build_parts(
     lanes = Lanes(database, clock)
     links = Links(connectors, lanes, StoredSecrets(database, settings.data.dir))
     scanner = Scanner(links, clock, ids, randomness.fork("scan"))
-    kinds = Kinds([scanner.kind(), Ingest(clock, ids).kind(), *recurring_kinds(settings, clock)])
+    kinds = Kinds([scanner.kind(), Ingest(clock, ids).kind()])
+    kinds.add(retention_kind(settings.jobs, clock, kinds))
     execution = Execution(
         kinds=kinds,
         database=database,
@@ -122,7 +118,7 @@ async def open_parts(
         parts = build_parts(
             settings, url, database, clock=clock, randomness=Randomness(), connectors=connectors
         )
-        await install_schedules(database, recurring_kinds(settings, clock), now=clock.now())
+        await install_schedules(database, parts.kinds, now=clock.now())
         try:
             yield parts
         finally:

@@ -8,6 +8,7 @@ HeadgateError                 anything we raise on purpose
     ├── AuthFailed            the account must sign in again
     ├── Restricted            the platform limits the account
     ├── Gone                  the thing is not there any more, or not for us
+    ├── Elsewhere             this installation cannot do it, another worker can
     ├── Malformed             the answer makes no sense; trying again will not help
     └── Ambiguous             a send that may have happened
 """
@@ -67,6 +68,10 @@ class Gone(WorkError):
     """The thing is not there any more, or not for this account."""
 
     retryable = False
+
+
+class Elsewhere(WorkError):
+    """This installation lacks what the work needs; a worker that has it will do it."""
 
 
 class Malformed(WorkError):

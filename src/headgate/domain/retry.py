@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from headgate.domain.errors import RateLimited, WorkError
+from headgate.domain.errors import Elsewhere, RateLimited, WorkError
 
 JITTER = 0.2
 LONGEST_WAIT_S = 6 * 3600.0
+ELSEWHERE_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ def judge_failure(error: BaseException, *, attempt: int, policy: RetryPolicy) ->
     """Decide by the error's class; unknown errors count as transient."""
     if isinstance(error, RateLimited):
         return Verdict("wait", "the pace asks for it", min(error.retry_after_s, LONGEST_WAIT_S))
+    if isinstance(error, Elsewhere):
+        return Verdict("wait", "another worker can do it", ELSEWHERE_S)
     if isinstance(error, WorkError) and not error.retryable:
         return Verdict("die", "trying again would not help")
     name = type(error).__name__

@@ -33,6 +33,7 @@ def sightings_of(message: Message, ids: Ids) -> Iterable[NewSighting]:
             mime_type=attachment.mime_type,
             content_id=attachment.content_id,
             sent_at=message.sent_at,
+            version_at=_version(message),
             verdict=KEPT,
         )
 
@@ -52,6 +53,7 @@ def unreadable_sighting(key: str, ids: Ids, *, now: datetime) -> NewSighting:
         mime_type="",
         content_id="",
         sent_at=now,
+        version_at=now,
         verdict=UNREADABLE,
     )
 
@@ -65,11 +67,19 @@ async def accept_messages(
     now: datetime,
     unreadable: Sequence[str] = (),
 ) -> int:
-    """Store the sightings of messages and wake their ingest; returns how many are new or changed."""
-    newest = {message.key: message for message in messages}
+    """Store the sightings of messages and wake their ingest; returns how many are new or changed.
+
+    The wake-up comes first: it may wait for a running ingest, which in turn wants the sightings. Whoever
+    holds sightings must not wait for a job.
+    """
+    newest = {message.key: message for message in sorted(messages, key=_version)}
     sightings = [sighting for message in newest.values() for sighting in sightings_of(message, ids)]
-    sightings += [unreadable_sighting(key, ids, now=now) for key in dict.fromkeys(unreadable)]
-    changed = await upsert_sightings(tx, channel_id, sightings, now=now)
-    if changed:
+    if sightings:
         await enqueue(tx, [Wake("ingest", str(channel_id))])
-    return changed
+    sightings += [unreadable_sighting(key, ids, now=now) for key in dict.fromkeys(unreadable)]
+    return await upsert_sightings(tx, channel_id, sightings, now=now)
+
+
+def _version(message: Message) -> datetime:
+    """Return when a message got the form that it has."""
+    return message.edited_at or message.sent_at

@@ -10,7 +10,7 @@ from typing import Protocol
 from uuid import UUID
 
 from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
-from headgate.domain.errors import Gone, WorkError
+from headgate.domain.errors import Elsewhere, WorkError
 from headgate.lanes import Lanes, plan_lanes
 
 
@@ -47,14 +47,27 @@ class Links:
     async def call(self, account: AccountRef, kind: CallKind) -> AsyncGenerator[Link, None]:
         """Make one call in the block, when its lane permits it; whatever it raises is one of our errors."""
         link = await self.link(account)
-        async with self.lanes.call(str(account.id), kind):
-            with_connector = self._connector(account.platform)
-            try:
-                yield link
-            except (WorkError, asyncio.CancelledError):
-                raise
-            except Exception as error:
-                raise with_connector.classify(error) from error
+        async with self.lanes.call(str(account.id), kind), self._classifying(account):
+            yield link
+
+    @asynccontextmanager
+    async def listening(self, account: AccountRef) -> AsyncGenerator[Link, None]:
+        """Listen in the block; a connection that ends by an error is opened anew the next time."""
+        try:
+            async with self._classifying(account):
+                yield await self.link(account)
+        except WorkError:
+            await self.drop(account.id)
+            raise
+
+    @asynccontextmanager
+    async def _classifying(self, account: AccountRef) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        except WorkError:
+            raise
+        except Exception as error:
+            raise self._connector(account.platform).classify(error) from error
 
     async def link(self, account: AccountRef) -> Link:
         """Return the open connection of an account; open it if need be."""
@@ -78,15 +91,12 @@ class Links:
         connector = self._connector(account.platform)
         plans = plan_lanes(connector.manifest.lanes)
         await self.lanes.ensure(str(account.id), plans, established=account.established)
-        try:
-            return await connector.open(account.name, await self.secrets.secrets_of(account.id))
-        except WorkError:
-            raise
-        except Exception as error:
-            raise connector.classify(error) from error
+        secrets = await self.secrets.secrets_of(account.id)
+        async with self._classifying(account):
+            return await connector.open(account.name, secrets)
 
     def _connector(self, platform: str) -> Connector:
         connector = self.connectors.get(platform)
         if connector is None:
-            raise Gone(f"there is no connector for the platform {platform!r} in this installation")
+            raise Elsewhere(f"there is no connector for the platform {platform!r} in this installation")
         return connector

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
-from headgate.connectors.protocol import Link
+from headgate.domain.errors import AuthFailed, Restricted
 from headgate.domain.messages import LiveEvent, Span
 from headgate.intake.accept import accept_messages
+from headgate.intake.accounts import note_account
+from headgate.intake.links import AccountRef, Links
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
@@ -43,16 +44,18 @@ class LiveIntake:
     _waiting: list[LiveEvent] = field(default_factory=list[LiveEvent])
     _channels: dict[str, UUID] = field(default_factory=dict[str, UUID])
 
-    async def run(self, link: Link) -> None:
-        """Listen until the connection ends."""
-        async with asyncio.TaskGroup() as group:
-            writer = group.create_task(self._write_in_batches())
-            try:
+    async def run(self, links: Links, account: AccountRef) -> None:
+        """Listen until the connection ends, whatever ends it."""
+        writing = asyncio.create_task(self._write_in_batches(), name="live batches")
+        try:
+            async with links.listening(account) as link:
                 await self._gather(link.listen())
-            finally:
-                writer.cancel()
-                with suppress(asyncio.CancelledError):
-                    await writer
+        except (AuthFailed, Restricted) as error:
+            await note_account(self.database, account, error)
+            raise
+        finally:
+            writing.cancel()
+            await asyncio.wait({writing})
         await self.flush()
 
     async def _gather(self, events: AsyncIterator[LiveEvent]) -> None:
@@ -62,7 +65,10 @@ class LiveIntake:
     async def _write_in_batches(self) -> None:
         while True:
             await self.clock.sleep(BATCH_S)
-            await self.flush()
+            try:
+                await self.flush()
+            except Exception as error:  # noqa: BLE001 - nothing was written; the next batch tries again
+                log.warning("live events could not be written", reason=f"{type(error).__name__}: {error}")
 
     def take(self, event: LiveEvent) -> None:
         """Keep an event for the next batch; nothing waits here."""

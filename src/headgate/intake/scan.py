@@ -14,20 +14,17 @@ from headgate.domain.errors import AuthFailed, Restricted
 from headgate.domain.messages import Page
 from headgate.domain.scan import INTERVAL_S, JITTER, NextScan, plan_next_scan
 from headgate.intake.accept import accept_messages
+from headgate.intake.accounts import note_account
 from headgate.intake.links import AccountRef, Links
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
-from headgate.kernel.logs import get_logger
 from headgate.kernel.randomness import Randomness
 from headgate.storage import streams
-from headgate.storage.channels import set_account_state
 from headgate.storage.database import Database, Tx
 from headgate.storage.streams import ScanState
-
-log = get_logger("intake")
 
 KIND = "scan"
 HEAD_FRESH_S = 5.0
@@ -74,8 +71,8 @@ class Scanner:
             bound = await self._bound(job.database, state, account)
             await self._read_page(job, state, account, bound)
         except (AuthFailed, Restricted) as error:
-            await _note_account(job.database, account, error)
-            raise
+            await note_account(job.database, account, error)
+            await self._end(job, state, NextScan("no_reader", self._later()))
 
     async def _read_page(self, job: Job[UUID], state: ScanState, account: AccountRef, bound: int) -> None:
         now = self.clock.now()
@@ -180,11 +177,3 @@ def _reader(state: ScanState) -> AccountRef | None:
     if state.account_id is None or state.account_name is None or state.account_state != "active":
         return None
     return AccountRef(state.account_id, state.platform, state.account_name, bool(state.established))
-
-
-async def _note_account(database: Database, account: AccountRef, error: AuthFailed | Restricted) -> None:
-    """An account that cannot work any more says so, once; its other streams wait for it."""
-    new_state = "needs_login" if isinstance(error, AuthFailed) else "restricted"
-    async with database.transaction() as tx:
-        if await set_account_state(tx, account.id, state=new_state, reason=str(error)):
-            log.warning("an account cannot be used", account=account.name, state=new_state, reason=str(error))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from croniter import croniter
 
@@ -67,7 +68,7 @@ def recurring(
     return Kind(name=name, parse_key=str, handle=handle, rows=CronRows(name, schedule), runner=runner)
 
 
-async def install_schedules(database: Database, kinds: list[Kind[str]], *, now: datetime) -> None:
+async def install_schedules(database: Database, kinds: Iterable[Kind[Any]], *, now: datetime) -> None:
     """Make sure that every recurring kind has its row; due times survive restarts."""
     async with database.transaction() as tx:
         for kind in kinds:

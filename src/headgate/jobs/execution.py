@@ -49,7 +49,8 @@ class Picked:
     key: str
     attempts: int
     crashes: int
-    created_at: datetime
+    first_tried_at: datetime | None
+    """Product time at which its first attempt failed."""
     isolated: bool
 
 
@@ -114,7 +115,6 @@ class Execution:
             raw_key=picked.key,
             attempt=picked.attempts + 1,
             crashes=picked.crashes,
-            created_at=picked.created_at,
             database=self.database,
             writer=self._writer,
         )
@@ -143,6 +143,7 @@ class Execution:
                 owner=picked.claim.owner,
                 delay_s=delay_s,
                 failure=failure,
+                now=self.clock.now(),
             )
         return "retried", Settlement.LEAVE
 
@@ -181,7 +182,7 @@ async def bury_job(
             stack=_stack(error),
             attempts=picked.attempts + 1,
             crashes=picked.crashes,
-            first_tried_at=picked.created_at,
+            first_tried_at=picked.first_tried_at or now,
             died_at=now,
         ),
     )

@@ -7,6 +7,7 @@ job that another worker has taken over since.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -37,22 +38,27 @@ with ended as (
     delete from pgqueuer
     where (id = any($1::bigint[]) and queue_manager_id = $3 and status = 'picked')
        or (id = any($2::bigint[]) and status = 'successful')
-    returning id, entrypoint, priority
+    returning id, headgate_job_kind(headers, entrypoint) as kind, priority
 )
 insert into pgqueuer_log (job_id, status, entrypoint, priority)
-select id, 'successful', entrypoint, priority from ended
+select id, 'successful', kind, priority from ended
 """
 
 _CLAIM = "SET status = 'picked',"
+_CLAIMANT = re.compile(r"\bqueue_manager_id = (\$\d+)")
 _CLAIM_COUNTING_CRASHES = """SET status = 'picked',
-                    headers = CASE WHEN status = 'picked' THEN coalesce(headers, '{}'::jsonb)
+                    headers = CASE WHEN status = 'picked' AND queue_manager_id IS DISTINCT FROM {claimant}
+                        THEN coalesce(headers, '{{}}'::jsonb)
                         || jsonb_build_object('crashes', coalesce((headers ->> 'crashes')::int, 0) + 1)
                         ELSE headers END,"""
 
 
 @dataclass
 class CountingBuilder(QueryQueueBuilder):
-    """Makes the engine's claim count: who claims a job that is picked already follows a crash."""
+    """Makes the engine's claim count: who claims a job that another has picked follows a crash.
+
+    A runner that claims its own job has only been late with a heartbeat; it still runs the job.
+    """
 
     counting_sql: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -65,9 +71,10 @@ class CountingBuilder(QueryQueueBuilder):
 
 def counting_crashes(sql: str) -> str:
     """Return the dequeue statement with the count in it."""
-    if sql.count(_CLAIM) != 1:
+    claimants = set(_CLAIMANT.findall(sql))
+    if sql.count(_CLAIM) != 1 or len(claimants) != 1:
         raise RuntimeError("the engine's dequeue statement is not the one that this was written for")
-    return sql.replace(_CLAIM, _CLAIM_COUNTING_CRASHES)
+    return sql.replace(_CLAIM, _CLAIM_COUNTING_CRASHES.format(claimant=claimants.pop()))
 
 
 @dataclass

@@ -1,17 +1,21 @@
-"""Lets a suspect run alone: nobody else claims or runs while it does."""
+"""Lets a suspect run alone: nobody else claims or runs while it does, if the others end soon enough."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from uuid import UUID
+
+PATIENCE_S = 5.0
+"""How long live work is held at most for the sake of a suspect that has not begun."""
 
 
 class Gate:
     """Counts what the ordinary runners of a worker claim and run, and can close to them."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        self.patience_s = patience_s
         self._claiming = 0
         self._running: set[tuple[UUID | None, int]] = set()
         self._closed = False
@@ -47,12 +51,13 @@ class Gate:
             self._quiet.set()
 
     @asynccontextmanager
-    async def alone(self) -> AsyncGenerator[None, None]:
-        """Close the gate, wait until all others have ended, and open it afterwards."""
+    async def alone(self) -> AsyncGenerator[bool, None]:
+        """Close the gate and give whether all others have ended; a long one is not waited for."""
         async with self._alone:
             self._closed = True
             try:
-                await self._quiet.wait()
-                yield
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._quiet.wait(), self.patience_s)
+                yield self._quiet.is_set()
             finally:
                 self._closed = False

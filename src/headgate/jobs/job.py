@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from enum import Enum
 from typing import Generic, TypeVar
 from uuid import UUID
@@ -49,7 +48,6 @@ class Job(Generic[K]):
     raw_key: str
     attempt: int
     crashes: int
-    created_at: datetime
     database: Database
     writer: GroupCommit
     settlement: Settlement = Settlement.COMPLETE

@@ -29,7 +29,7 @@ class WorkRows(Protocol[RowKey_contra]):
         ...
 
     async def reopen(self, tx: Tx, key: RowKey_contra, *, now: datetime) -> None:
-        """Make a parked row due, because a person replays its dead letter."""
+        """Make a parked row due, because its dead letter was replayed or pruned."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What a person can do with a dead letter: replay it, discard it, keep it."""
+"""How dead letters end: a person replays or discards them, or they are pruned and their work is tried again."""
 
 from __future__ import annotations
 
@@ -8,35 +8,55 @@ from uuid import UUID
 from headgate.domain.errors import UserError
 from headgate.jobs.kinds import Kinds, Wake
 from headgate.jobs.wake import enqueue
+from headgate.kernel.logs import get_logger
 from headgate.storage import dead_letters
 from headgate.storage.database import Tx
 from headgate.storage.dead_letters import DeadLetter, State
+
+log = get_logger("jobs")
+
+OPEN_AT_ONCE = 200
+"""Open letters that are pruned at once: each of them is work to be done again."""
 
 
 async def replay(tx: Tx, kinds: Kinds, letter_id: UUID, *, now: datetime) -> DeadLetter:
     """Close the letter, make its work due again and wake it, at once."""
     letter = await _close(tx, letter_id, state="replayed", now=now)
-    kind = kinds.get(letter.kind)
-    if kind is None:
-        raise UserError(
-            f"Nothing here can carry out jobs of the kind {letter.kind!r}.",
-            remedy="It belongs to a part that is switched off or gone; discard the letter instead.",
-        )
-    try:
-        key = kind.parse_key(letter.key)
-    except ValueError as error:
-        raise UserError(
-            f"{letter.key!r} is no key of the kind {letter.kind!r}.", remedy="Discard the letter instead."
-        ) from error
-    if kind.rows is not None:
-        await kind.rows.reopen(tx, key, now=now)
-    await enqueue(tx, [Wake(kind.name, letter.key, kind.priority)])
+    await _try_again(tx, kinds, kind_name=letter.kind, raw_key=letter.key, now=now)
     return letter
 
 
 async def discard(tx: Tx, letter_id: UUID, *, now: datetime) -> DeadLetter:
     """Close the letter for good; its work stays out of the schedule until something wakes it."""
     return await _close(tx, letter_id, state="discarded", now=now)
+
+
+async def prune(tx: Tx, kinds: Kinds, *, keep: int, before: datetime, now: datetime) -> None:
+    """Delete old letters; the work of open ones is tried again, for without a letter nobody would miss it."""
+    parked = await dead_letters.prune_dead_letters(tx, keep=keep, before=before, most_open=OPEN_AT_ONCE)
+    for work in parked:
+        try:
+            await _try_again(tx, kinds, kind_name=work.kind, raw_key=work.key, now=now)
+        except UserError as error:
+            log.warning("work of an old dead letter is given up", kind=work.kind, key=work.key, reason=str(error))
+
+
+async def _try_again(tx: Tx, kinds: Kinds, *, kind_name: str, raw_key: str, now: datetime) -> None:
+    kind = kinds.get(kind_name)
+    if kind is None:
+        raise UserError(
+            f"Nothing here can carry out jobs of the kind {kind_name!r}.",
+            remedy="It belongs to a part that is switched off or gone; discard the letter instead.",
+        )
+    try:
+        key = kind.parse_key(raw_key)
+    except ValueError as error:
+        raise UserError(
+            f"{raw_key!r} is no key of the kind {kind_name!r}.", remedy="Discard the letter instead."
+        ) from error
+    if kind.rows is not None:
+        await kind.rows.reopen(tx, key, now=now)
+    await enqueue(tx, [Wake(kind.name, raw_key, kind.priority)])
 
 
 async def _close(tx: Tx, letter_id: UUID, *, state: State, now: datetime) -> DeadLetter:

@@ -1,23 +1,32 @@
-"""How long ended work is kept: completed jobs shortly, dead letters longer, kept ones for ever."""
+"""How long things are kept that only explain the past: ended work, changes of lanes, attempts to sign in."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from headgate.jobs import letters
 from headgate.jobs.cron import recurring
-from headgate.jobs.kinds import Kind
-from headgate.kernel.clock import Clock
+from headgate.jobs.kinds import Kind, Kinds
+from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.settings import JobsSettings
-from headgate.storage import dead_letters, engine
+from headgate.storage import engine, lanes, login_attempts
 from headgate.storage.database import Tx
 
+KEEP_LANE_CHANGES = timedelta(days=30)
 
-def retention_kind(settings: JobsSettings, clock: Clock) -> Kind[str]:
-    """Return the recurring job that prunes ended work."""
+
+def retention_kind(
+    settings: JobsSettings, clock: Clock, kinds: Kinds, real_clock: Clock | None = None
+) -> Kind[str]:
+    """Return the recurring job that prunes; `kinds` are all kinds whose work may have become a dead letter."""
+    real = real_clock or RealClock()
 
     async def prune(tx: Tx, now: datetime) -> None:
         await engine.prune_log(tx, keep=settings.keep_completed, keep_s=settings.keep_completed_s)
         before = now - timedelta(seconds=settings.keep_dead_s)
-        await dead_letters.prune_dead_letters(tx, keep=settings.keep_dead, before=before)
+        await letters.prune(tx, kinds, keep=settings.keep_dead, before=before, now=now)
+        await lanes.delete_old_lane_changes(tx, keep_s=KEEP_LANE_CHANGES.total_seconds())
+        forget_before = real.now() - login_attempts.FORGET_AFTER
+        await login_attempts.delete_old_attempts(tx, forget_before=forget_before)
 
     return recurring("retention", "*/5 * * * *", prune, clock)

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
@@ -38,18 +38,21 @@ LONGEST_PAUSE_S = 5.0
 BATCH_SIZE = 100
 POLL_S = 2.0
 GIVE_BACK_S = 2.0
+SUSPECT_PAUSE_S = 30.0
+"""Until a suspect that found no quiet asks again: live work must have most of the time."""
 
 
 def picked_from(job: models.Job, owner: UUID) -> Picked:
     """Read the engine's row as ours."""
     headers: dict[str, Any] = job.headers or {}
+    first_tried = headers.get("first_tried_at")
     return Picked(
         claim=Claim(job_id=job.id, owner=owner),
         kind=str(headers.get("kind", job.entrypoint)),
         key=(job.payload or b"").decode(),
         attempts=job.attempts,
         crashes=int(headers.get("crashes", 0)),
-        created_at=job.created,
+        first_tried_at=datetime.fromisoformat(first_tried) if first_tried else None,
         isolated=job.entrypoint == SUSPECT,
     )
 
@@ -125,8 +128,10 @@ class Engine(QueueManager):
         assert self.execution is not None  # noqa: S101 - built by `Runner` alone
         if not picked.isolated:
             return await self.execution.run(picked)
-        async with self.fenced.gate.alone():
-            return await self.execution.run(picked)
+        async with self.fenced.gate.alone() as quiet:
+            if quiet:
+                return await self.execution.run(picked)
+        return await self.execution.release(picked, delay_s=SUSPECT_PAUSE_S)
 
 
 @dataclass

@@ -39,15 +39,12 @@ class Tick:
     async def tick(self, now: datetime) -> datetime:
         """Do one tick and return when the next is wanted, in product time."""
         # Before the waking: what is buried is parked, and must not be woken in the same breath.
-        async with self.database.transaction() as tx:
-            await engine.sweep_ended(tx)
-            await self._bury_held(tx, now)
+        if self.clock.monotonic() - self._looked_at >= LOOK_EVERY_S:
+            self._looked_at = self.clock.monotonic()
+            await self._look(now)
         for kind in self.kinds:
             if kind.rows is not None:
                 await self._wake_due(kind, now)
-        if self.clock.monotonic() - self._looked_at >= LOOK_EVERY_S:
-            self._looked_at = self.clock.monotonic()
-            await self._look()
         measures.TICKS.inc()
         return now + self.interval
 
@@ -65,16 +62,18 @@ class Tick:
                 key=held.key,
                 attempts=held.attempts,
                 crashes=0,
-                created_at=held.created,
+                first_tried_at=held.first_tried_at,
                 isolated=False,
             )
             error = Transient("the engine parked the job by itself")
             await bury_job(tx, picked, self.kinds.get(held.kind), error, now=now, letter_id=self.ids.new())
             await engine.delete_job(tx, held.id)
 
-    async def _look(self) -> None:
-        """Age what waits long, and take the queue's measures."""
+    async def _look(self, now: datetime) -> None:
+        """Tidy up after crashes, age what waits long, and take the queue's measures: all read the whole queue."""
         async with self.database.transaction() as tx:
+            await engine.sweep_ended(tx)
+            await self._bury_held(tx, now)
             await engine.age_priorities(tx, after_s=AGE_AFTER_S)
             depths = await engine.queue_depths(tx)
             letters = await dead_letters.count_open_by_class(tx)

@@ -7,14 +7,16 @@ log line; work that was under way fails with `DatabaseAway` and is done again by
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import PGconn, Ping, TransactionStatus
 from psycopg.rows import class_row, dict_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import AsyncConnectionPool, PoolClosed
 
 from headgate.domain.errors import Transient
 from headgate.kernel.clock import Clock
@@ -29,6 +31,7 @@ log = get_logger("storage")
 
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
+_CLEAN_UP_S = 5.0
 _SESSION = (
     "-c jit=off -c timezone=UTC -c statement_timeout=60000 -c idle_in_transaction_session_timeout=60000"
 )
@@ -105,15 +108,16 @@ class Database:
         self.url = url
         self._clock = clock
         self._name = name
+        self._size = size
         self._away = False
-        self._pool = self._make_pool(size)
+        self._pool = self._make_pool()
 
-    def _make_pool(self, size: int) -> AsyncConnectionPool[Connection]:
+    def _make_pool(self) -> AsyncConnectionPool[Connection]:
         return AsyncConnectionPool(
             self.url,
             kwargs={"options": _SESSION, "application_name": self._name, "autocommit": True},
             min_size=1,
-            max_size=size,
+            max_size=self._size,
             open=False,
             timeout=5.0,
             max_idle=300.0,
@@ -138,13 +142,13 @@ class Database:
         connection = await self._begin()
         try:
             yield Tx(connection)
-        except BaseException as error:
-            await self._finish(connection, "rollback")
-            if isinstance(error, psycopg.OperationalError) and connection.closed:
+            await _commit(connection)
+        except psycopg.OperationalError as error:
+            if connection.closed:
                 raise DatabaseAway(str(error)) from error
             raise
-        else:
-            await self._finish(connection, "commit")
+        finally:
+            await self._give_back(connection)
 
     @asynccontextmanager
     async def autocommit(self) -> AsyncGenerator[Tx, None]:
@@ -178,38 +182,50 @@ class Database:
         try:
             async with self._pool.connection(timeout=2.0) as connection:
                 await connection.execute("select 1")
-        except (psycopg.OperationalError, PoolTimeout) as error:
+        except psycopg.OperationalError as error:
             raise DatabaseAway(str(error)) from error
 
     async def _begin(self) -> Connection:
+        pauses = growing_pauses()
         while True:
-            connection = await self._acquire()
-            try:
-                await connection.execute("begin")
-            except BaseException as error:
-                await self._give_back(connection)
-                if not isinstance(error, psycopg.OperationalError):
-                    raise
-                # The pool had kept it from before the server went; nothing was begun on it.
-                continue
-            return connection
+            # The pool may have kept connections from before the server went; nothing was begun on them.
+            for _ in range(self._size):
+                connection = await self._acquire()
+                try:
+                    await connection.execute("begin")
+                except BaseException as error:
+                    await self._give_back(connection)
+                    if not isinstance(error, psycopg.OperationalError):
+                        raise
+                else:
+                    return connection
+            await self._clock.sleep(next(pauses))
 
     async def _acquire(self) -> Connection:
-        pause_s = FIRST_PAUSE_S
+        pauses = growing_pauses()
         while True:
             try:
                 connection = await self._pool.getconn()
-            except (psycopg.OperationalError, PoolTimeout) as error:
+            except PoolClosed:
+                raise
+            except psycopg.OperationalError as error:
                 if not await self._is_unreachable():
                     continue
                 self._note_away(error)
-                await self._clock.sleep(pause_s)
-                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+                await self._clock.sleep(next(pauses))
             else:
                 self._note_back()
                 return connection
 
     async def _give_back(self, connection: Connection) -> None:
+        await _to_the_end(self._clean_and_put(connection))
+
+    async def _clean_and_put(self, connection: Connection) -> None:
+        try:
+            async with asyncio.timeout(_CLEAN_UP_S):
+                await _clean(connection)
+        except (psycopg.Error, TimeoutError):
+            await connection.close()
         await self._pool.putconn(connection)
 
     async def _is_unreachable(self) -> bool:
@@ -220,16 +236,6 @@ class Database:
             return True
         await connection.close()
         return False
-
-    async def _finish(self, connection: Connection, word: str) -> None:
-        try:
-            if not connection.closed:
-                await connection.execute(word.encode())
-        except psycopg.OperationalError as error:
-            if word == "commit":
-                raise DatabaseAway(f"the answer to a commit was lost: {error}") from error
-        finally:
-            await self._give_back(connection)
 
     def _note_away(self, error: Exception) -> None:
         if not self._away:
@@ -242,6 +248,46 @@ class Database:
             log.info("the database is back")
 
 
+def growing_pauses() -> Iterator[float]:
+    """Yield for how long to wait before each next try."""
+    pause_s = FIRST_PAUSE_S
+    while True:
+        yield pause_s
+        pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+
+
+async def _commit(connection: Connection) -> None:
+    try:
+        await connection.execute("commit")
+    except psycopg.OperationalError as error:
+        raise DatabaseAway(f"the answer to a commit was lost: {error}") from error
+
+
+async def _clean(connection: Connection) -> None:
+    """End what a failed or cancelled block has left open."""
+    status = connection.pgconn.transaction_status
+    if status == TransactionStatus.ACTIVE:
+        # Closing alone would leave the statement running in the server, with its locks.
+        await connection.cancel_safe(timeout=_CLEAN_UP_S)
+        await connection.close()
+    elif status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}:
+        await connection.execute("rollback")
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Finish the work also when the caller is cancelled, once or again and again; then tell the caller."""
+    task = asyncio.create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    task.result()
+
+
 async def connect(url: str, *, name: str = "headgate") -> Connection:
     """Open one connection of its own, in autocommit mode (migrations, LISTEN, locks)."""
     return await psycopg.AsyncConnection.connect(
@@ -249,16 +295,15 @@ async def connect(url: str, *, name: str = "headgate") -> Connection:
     )
 
 
-async def wait_for_server(url: str, clock: Clock, *, patience_s: float) -> None:
-    """Wait until the server answers, or raise the last `DatabaseAway` when patience ends."""
-    deadline = clock.monotonic() + patience_s
-    while True:
-        try:
-            connection = await connect(url)
-        except psycopg.OperationalError as error:
-            if clock.monotonic() >= deadline:
-                raise DatabaseAway(str(error).strip()) from error
-            await asyncio.sleep(0.1)
-        else:
-            await connection.close()
-            return
+async def wait_for_server(url: str, clock: Clock) -> None:
+    """Wait until a server answers; whether it lets us in is for the first connection to find out."""
+    conninfo = make_conninfo(url, connect_timeout=2).encode()
+    pauses = growing_pauses()
+    waited = False
+    while await asyncio.to_thread(PGconn.ping, conninfo) in {Ping.REJECT, Ping.NO_RESPONSE}:
+        if not waited:
+            waited = True
+            log.warning("the database does not answer yet; waiting for it")
+        await clock.sleep(next(pauses))
+    if waited:
+        log.info("the database answers")

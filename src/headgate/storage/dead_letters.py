@@ -50,6 +50,14 @@ class LettersOfKind:
     letters: int
 
 
+@dataclass(frozen=True)
+class ParkedWork:
+    """Work that is out of the schedule, because it gave up."""
+
+    kind: str
+    key: str
+
+
 async def bury(tx: Tx, letter: DeadLetter) -> None:
     """Write a letter with the final completion of its job."""
     await tx.execute(
@@ -99,5 +107,6 @@ async def count_open_by_kind(tx: Tx) -> list[LettersOfKind]:
     return await tx.all(LettersOfKind, Q["count_open_by_kind"])
 
 
-async def prune_dead_letters(tx: Tx, *, keep: int, before: datetime) -> int:
-    return await tx.execute(Q["prune_dead_letters"], keep=keep, before=before)
+async def prune_dead_letters(tx: Tx, *, keep: int, before: datetime, most_open: int) -> list[ParkedWork]:
+    """Delete old letters, and return the work of those that nobody had closed."""
+    return await tx.all(ParkedWork, Q["prune_dead_letters"], keep=keep, before=before, most_open=most_open)

@@ -48,9 +48,18 @@ select error_class, count(*) as letters from dead_letter where state = 'open' gr
 select kind, count(*) as letters from dead_letter where state = 'open' group by 1 order by 1
 
 -- name: prune_dead_letters
--- At most so many and so old, unless a person keeps them.
-delete from dead_letter
-where not kept
-  and (died_at < %(before)s
-       or id in (select id from dead_letter where not kept
-                 order by died_at desc, id desc offset %(keep)s))
+-- At most so many and so old, unless a person keeps them. Open ones go in small numbers, the oldest first, and
+-- are returned: their work is parked, and somebody has to reopen it.
+with surplus as (
+    select id, row_number() over (partition by state = 'open' order by died_at, id) as turn
+    from dead_letter
+    where not kept
+      and (died_at < %(before)s
+           or id in (select id from dead_letter where not kept
+                     order by died_at desc, id desc offset %(keep)s))
+), pruned as (
+    delete from dead_letter using surplus
+    where dead_letter.id = surplus.id and (state <> 'open' or turn <= %(most_open)s)
+    returning kind, key, state
+)
+select kind, key from pruned where state = 'open' order by kind, key

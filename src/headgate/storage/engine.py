@@ -79,7 +79,7 @@ class HeldJob:
     kind: str
     key: str
     attempts: int
-    created: datetime
+    first_tried_at: datetime | None
 
 
 @dataclass(frozen=True)
@@ -134,10 +134,12 @@ async def release_job(tx: Tx, *, job_id: int, owner: UUID, delay_s: float = 0.0)
     return await tx.execute(Q["release_job"], job_id=job_id, owner=owner, delay_s=delay_s) == 1
 
 
-async def retry_job(tx: Tx, *, job_id: int, owner: UUID, delay_s: float, failure: dict[str, Any]) -> bool:
+async def retry_job(
+    tx: Tx, *, job_id: int, owner: UUID, delay_s: float, failure: dict[str, Any], now: datetime
+) -> bool:
     """Give a job back after a failed attempt, if it is still ours."""
     touched = await tx.execute(
-        Q["retry_job"], job_id=job_id, owner=owner, delay_s=delay_s, failure=Jsonb(failure)
+        Q["retry_job"], job_id=job_id, owner=owner, delay_s=delay_s, failure=Jsonb(failure), now=now
     )
     return touched == 1
 
@@ -197,7 +199,3 @@ async def list_job_log(tx: Tx, job_id: int) -> list[LogLine]:
 
 async def prune_log(tx: Tx, *, keep: int, keep_s: int) -> int:
     return await tx.execute(Q["prune_log"], keep=keep, keep_s=keep_s)
-
-
-async def keys_with_jobs(tx: Tx, dedupe_keys: Sequence[str]) -> set[str]:
-    return set(await tx.column(Q["keys_with_jobs"], dedupe_keys=list(dedupe_keys)))

@@ -10,17 +10,19 @@ set status = 'queued', queue_manager_id = null, slot = null, updated = headgate_
 where id = %(job_id)s and queue_manager_id = %(owner)s and status = 'picked'
 
 -- name: retry_job
--- Back to the queue after a failed attempt, with the failure in the engine's log.
+-- Back to the queue after a failed attempt, with the failure in the engine's log. The first failure's product
+-- time stays with the job: the engine's own times are real ones.
 with retried as (
     update pgqueuer
     set status = 'queued', queue_manager_id = null, slot = null, updated = headgate_real_now(),
         attempts = attempts + 1,
+        headers = jsonb_build_object('first_tried_at', %(now)s::timestamptz) || coalesce(headers, '{}'),
         execute_after = headgate_real_now() + make_interval(secs => %(delay_s)s)
     where id = %(job_id)s and queue_manager_id = %(owner)s and status = 'picked'
-    returning id, entrypoint, priority
+    returning id, headgate_job_kind(headers, entrypoint) as kind, priority
 )
 insert into pgqueuer_log (job_id, status, entrypoint, priority, traceback)
-select id, 'exception', entrypoint, priority, %(failure)s::jsonb from retried
+select id, 'exception', kind, priority, %(failure)s::jsonb from retried
 
 -- name: isolate_job
 -- A job that was there at several crashes runs alone from now on; it keeps its key and its counts.
@@ -35,10 +37,10 @@ with cancelled as (
     update pgqueuer
     set status = 'canceled', queue_manager_id = null, slot = null, updated = headgate_real_now()
     where dedupe_key = any(%(dedupe_keys)s) and status in ('queued', 'picked')
-    returning id, entrypoint, priority
+    returning id, headgate_job_kind(headers, entrypoint) as kind, priority
 ), logged as (
     insert into pgqueuer_log (job_id, status, entrypoint, priority)
-    select id, 'canceled', entrypoint, priority from cancelled
+    select id, 'canceled', kind, priority from cancelled
 )
 select id from cancelled
 
@@ -54,15 +56,15 @@ select pg_notify('ch_pgqueuer', json_build_object(
 with swept as (
     delete from pgqueuer
     where status in ('successful', 'canceled') and updated < headgate_real_now() - interval '5 seconds'
-    returning id, entrypoint, priority, status
+    returning id, headgate_job_kind(headers, entrypoint) as kind, priority, status
 )
 insert into pgqueuer_log (job_id, status, entrypoint, priority)
-select id, status, entrypoint, priority from swept where status = 'successful'
+select id, status, kind, priority from swept where status = 'successful'
 
 -- name: list_held
 -- Jobs that the engine parked by itself; nothing of ours does that, so it is only a net.
-select id, coalesce(headers ->> 'kind', entrypoint) as kind, convert_from(payload, 'UTF8') as key,
-       attempts, created
+select id, headgate_job_kind(headers, entrypoint) as kind, convert_from(payload, 'UTF8') as key,
+       attempts, (headers ->> 'first_tried_at')::timestamptz as first_tried_at
 from pgqueuer where status = 'failed' limit 100
 
 -- name: delete_job
@@ -82,7 +84,7 @@ where id in (
 
 -- name: queue_depths
 -- Depth and age per kind and state, for metrics, doctor and the jobs page.
-select coalesce(headers ->> 'kind', entrypoint) as kind, entrypoint, status::text as status,
+select headgate_job_kind(headers, entrypoint) as kind, entrypoint, status::text as status,
        count(*) as depth,
        coalesce(extract(epoch from headgate_real_now() - min(greatest(created, execute_after))), 0)::float8
            as oldest_s
@@ -91,18 +93,18 @@ group by 1, 2, 3 order by 1, 2, 3
 
 -- name: list_jobs
 -- What is queued and running, in the order in which it will be taken.
-select id, coalesce(headers ->> 'kind', entrypoint) as kind, convert_from(payload, 'UTF8') as key,
+select id, headgate_job_kind(headers, entrypoint) as kind, convert_from(payload, 'UTF8') as key,
        status::text as status, priority, attempts, coalesce((headers ->> 'crashes')::int, 0) as crashes,
        created as created_at, execute_after as not_before_at, queue_manager_id as owner
 from pgqueuer
 where status in ('queued', 'picked', 'failed')
-  and (%(kind)s::text is null or coalesce(headers ->> 'kind', entrypoint) = %(kind)s)
+  and (%(kind)s::text is null or headgate_job_kind(headers, entrypoint) = %(kind)s)
 order by (status = 'picked') desc, priority desc, id
 limit %(limit)s
 
 -- name: get_job
 -- One job, as long as it has a row.
-select id, coalesce(headers ->> 'kind', entrypoint) as kind, convert_from(payload, 'UTF8') as key,
+select id, headgate_job_kind(headers, entrypoint) as kind, convert_from(payload, 'UTF8') as key,
        status::text as status, priority, attempts, coalesce((headers ->> 'crashes')::int, 0) as crashes,
        created as created_at, execute_after as not_before_at, queue_manager_id as owner
 from pgqueuer where id = %(job_id)s
@@ -135,8 +137,3 @@ where (created < headgate_real_now() - make_interval(secs => %(keep_s)s)
                           where status in ('successful', 'exception', 'canceled')
                           order by id desc offset %(keep)s limit 1), 0))
   and not exists (select from pgqueuer where pgqueuer.id = pgqueuer_log.job_id)
-
--- name: keys_with_jobs
--- Which of these keys have a job, queued or running.
-select dedupe_key from pgqueuer
-where dedupe_key = any(%(dedupe_keys)s) and status in ('queued', 'picked')

@@ -128,6 +128,11 @@ async def list_lane_changes(tx: Tx, *, owner: str, kind: str, count: int = 100) 
     return await tx.all(LaneChange, Q["list_lane_changes"], owner=owner, kind=kind, count=count)
 
 
+async def delete_old_lane_changes(tx: Tx, *, keep_s: float) -> int:
+    """Forget changes that are older than so many seconds of real time."""
+    return await tx.execute(Q["delete_old_lane_changes"], keep_s=keep_s)
+
+
 async def delete_lanes(tx: Tx, *, owner: str) -> int:
     """Forget an owner's lanes, with their history."""
     return await tx.execute(Q["delete_lanes"], owner=owner)

@@ -284,6 +284,10 @@ where owner = %(owner)s and kind = %(kind)s
 order by id desc
 limit %(count)s
 
+-- name: delete_old_lane_changes
+-- What a lane was long ago explains nothing today.
+delete from lane_change where at < headgate_real_now() - make_interval(secs => %(keep_s)s)
+
 -- name: delete_lanes
 -- The owner is gone.
 delete from lane where owner = %(owner)s

@@ -30,6 +30,9 @@ log = get_logger("leases")
 _CERTAIN_PART = 0.9
 """The part of its time for which a holder relies on a lease; the rest covers clocks that run unevenly."""
 
+_RELEASE_S = 1.0
+"""How long a holder tries to give a lease back; one that is not given back expires."""
+
 
 class LeaseLost(Transient):
     """The lease went to somebody else, or could not be renewed in time."""
@@ -140,8 +143,9 @@ class LeaseKeeper:
         for task in self._tasks:
             await _cancel(task)
         if self.held:
-            with contextlib.suppress(DatabaseAway):
-                await release_lease(self._database, self._lease)
+            with contextlib.suppress(DatabaseAway, TimeoutError):
+                async with asyncio.timeout(_RELEASE_S):
+                    await release_lease(self._database, self._lease)
 
     async def run(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Carry out the work under the lease; when it is lost, cancel the work and raise `LeaseLost`."""

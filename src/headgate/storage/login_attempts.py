@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 
 Q = load_queries("login_attempts")
+
+FORGET_AFTER = timedelta(days=1)
+"""Real time after which an attempt counts no longer."""
 
 
 @dataclass(frozen=True)

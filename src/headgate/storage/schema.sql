@@ -14,6 +14,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.headgate_job_kind(headers jsonb, entrypoint text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN COALESCE((headers ->> 'kind'::text), entrypoint);
+
 CREATE OR REPLACE FUNCTION public.headgate_real_now()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -302,6 +308,7 @@ CREATE TABLE sighting (
     mime_type text NOT NULL,
     content_id text NOT NULL DEFAULT ''::text,
     sent_at timestamp with time zone NOT NULL,
+    version_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     verdict text NOT NULL,
     deleted_at timestamp with time zone,

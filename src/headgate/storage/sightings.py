@@ -29,6 +29,8 @@ class NewSighting:
     mime_type: str
     content_id: str
     sent_at: datetime
+    version_at: datetime
+    """When the message got the form in which it was seen."""
     verdict: str
 
 
@@ -82,6 +84,7 @@ async def upsert_sightings(
         mime_types=[s.mime_type for s in sightings],
         content_ids=[s.content_id for s in sightings],
         sent_ats=[s.sent_at for s in sightings],
+        version_ats=[s.version_at for s in sightings],
         verdicts=[s.verdict for s in sightings],
     )
 

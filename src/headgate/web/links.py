@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
+from headgate.domain.errors import UserError
 from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.ids import Ids
 from headgate.storage import users
 from headgate.storage.database import Database
-from headgate.web.passwords import Passwords
 from headgate.web.tokens import new_token, token_hash
 
 SETUP_LIFE = timedelta(hours=24)
 DEMO_USER = "demo"
+_NO_PASSWORD = "made by the demo"  # noqa: S105 - the hash of no password, and the mark of the demo's own user
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,15 @@ async def create_setup_link(database: Database, real_clock: Clock | None = None)
 
 
 async def create_entry_link(database: Database, ids: Ids, real_clock: Clock | None = None) -> EntryLink:
-    """Return a link that opens the demo signed in; its user has a password that nobody knows."""
+    """Return a link that opens the demo signed in, as a user of its own whom no password lets in."""
     now = (real_clock or RealClock()).now()
-    password_hash = await Passwords().hash(new_token())
     async with database.transaction() as tx:
         user = await users.insert_user(
-            tx, user_id=ids.new(), name=DEMO_USER, password_hash=password_hash, role="admin", now=now
+            tx, user_id=ids.new(), name=DEMO_USER, password_hash=_NO_PASSWORD, role="admin", now=now
         ) or await users.get_user_by_name(tx, DEMO_USER)
-    if user is None:
-        raise RuntimeError("the demo's user vanished while its link was made")
+    if user is None or user.password_hash != _NO_PASSWORD:
+        raise UserError(
+            f"The user {DEMO_USER!r} was not made by the demo, which lets nobody in as somebody else.",
+            remedy="Begin with an empty library: headgate demo --fresh",
+        )
     return EntryLink(new_token(), user.id)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ipaddress
 import math
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from headgate.storage import login_attempts
 from headgate.storage.database import Tx
-from headgate.storage.login_attempts import Patience
+from headgate.storage.login_attempts import FORGET_AFTER, Patience
 
-_FORGET_AFTER = timedelta(days=1)
 _NAME_LENGTH = 100
 
 _OF_A_NAME = (5, 60.0)
@@ -64,7 +63,7 @@ async def count_attempt(tx: Tx, attempt: Attempt, *, now: datetime) -> None:
         (attempt.address_key, _OF_AN_ADDRESS),
         (attempt.name_key, _OF_A_NAME),
     ):
-        patience = Patience(free_failures, longest_s, forget_before=now - _FORGET_AFTER)
+        patience = Patience(free_failures, longest_s, forget_before=now - FORGET_AFTER)
         if not await login_attempts.count_attempt(tx, key, patience, now=now):
             until = await login_attempts.blocked_until(tx, key)
             raise Throttled(max(1, math.ceil((until - now).total_seconds())) if until else 1)
@@ -73,4 +72,4 @@ async def count_attempt(tx: Tx, attempt: Attempt, *, now: datetime) -> None:
 async def forgive(tx: Tx, attempt: Attempt, *, now: datetime) -> None:
     """Note that the password was right."""
     await login_attempts.forgive(tx, name_key=attempt.name_key, address_key=attempt.address_key)
-    await login_attempts.delete_old_attempts(tx, forget_before=now - _FORGET_AFTER)
+    await login_attempts.delete_old_attempts(tx, forget_before=now - FORGET_AFTER)

@@ -21,6 +21,11 @@ begin
 end
 $$;
 
+-- The kind of a job, wherever it runs: a suspect is at an entrypoint of its own.
+create function headgate_job_kind(headers jsonb, entrypoint text) returns text
+language sql immutable parallel safe
+return coalesce(headers ->> 'kind', entrypoint);
+
 create table lease (
     name text primary key,
     token uuid not null,

@@ -90,6 +90,8 @@ create table sighting (
     -- What the platform calls the content itself, equal for reposts; empty where it has no name.
     content_id text not null default '',
     sent_at timestamptz not null,
+    -- When the message got the form in which it was seen: an older form never replaces a newer one.
+    version_at timestamptz not null,
     seen_at timestamptz not null,
     -- 'kept', or the reason why not.
     verdict text not null,

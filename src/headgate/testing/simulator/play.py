@@ -32,6 +32,7 @@ class Script:
     rest_s: float = 1200.0
     processes: int = 2
     history: int = 60
+    impatient: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Play:
         """Go on without faults until nothing is left to do; a person mends what waits for one."""
         deadline_s = stage.elapsed_s + self.script.rest_s
         while stage.elapsed_s < deadline_s:
-            await _act_as_person(director, stage)
+            await _act_as_person(director, stage, impatient=self.script.impatient)
             until_s = stage.elapsed_s + 45
             await stage.play(until_s=until_s, between=lambda: self._replace_dead(stage, world))
             if not await check_world(world, director):
@@ -156,15 +157,25 @@ async def _live_on(stage: Stage, world: World, choices: Randomness) -> None:
             world.delete(stream, choices.choice(messages[-5:]).key)
 
 
-async def _act_as_person(director: Connection, stage: Stage) -> None:
-    """Sign accounts in again, replay what gave up while nothing worked, and ask for a scan of everything."""
+async def _act_as_person(director: Connection, stage: Stage, *, impatient: bool) -> None:
+    """Sign accounts in again and replay what gave up while nothing worked; nothing else is helped along.
+
+    An impatient person also asks for a scan of everything, which saves the play the wait for the schedule.
+    """
     await director.execute("update account set state = 'active', state_reason = '' where state <> 'active'")
     await director.execute(
-        "update stream set due_at = least(due_at, %s), wake_seq = wake_seq + 1", (stage.now(),)
+        "update stream set due_at = %s, wake_seq = wake_seq + 1 where exists (select from dead_letter d"
+        " where d.kind = 'scan' and d.key = channel_id::text and d.state = 'open')",
+        (stage.now(),),
     )
     await director.execute(
         "update dead_letter set state = 'replayed', closed_at = %s where state = 'open'", (stage.now(),)
     )
+    if impatient:
+        await director.execute(
+            "update stream set due_at = least(due_at, %s), wake_seq = wake_seq + 1 where due_at is not null",
+            (stage.now(),),
+        )
 
 
 async def _tell_time(director: Connection, now: datetime) -> None:
