@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from running import eventually, postgres_runs, started
+from running import environment, eventually, postgres_runs, started
 
 pytestmark = pytest.mark.once
 
@@ -40,6 +42,32 @@ def test_the_demo_goes_on_after_a_kill_and_stops_cleanly_then(tmp_path: Path) ->
         assert count_items(demo.get().text) >= before
         assert demo.interrupt() == 0
     assert not postgres_runs(tmp_path)
+
+
+def test_the_demo_keeps_to_its_own_database_and_is_not_removed_while_it_runs(tmp_path: Path) -> None:
+    settings = {
+        "HEADGATE_DATA_DIR": str(tmp_path),
+        "HEADGATE_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/production",
+        "HEADGATE_WEB_PUBLIC_URL": "https://headgate.example.org",
+    }
+    with started("demo", **settings) as demo:
+        assert demo.base.startswith("http://127.0.0.1:")
+        assert demo.get().status_code == 200
+        fresh = subprocess.run(
+            [sys.executable, "-m", "headgate", "demo", "--fresh"],
+            env=environment(**settings),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert fresh.returncode == 1
+        assert "HEADGATE_DATABASE_URL is not used" in fresh.stderr
+        assert "The demo is running" in fresh.stderr
+        assert demo.get().status_code == 200
+        assert demo.interrupt() == 0
+    with started("demo", "--fresh", **settings) as demo:
+        assert demo.get().status_code == 200
+        assert demo.interrupt() == 0
 
 
 def test_the_first_start_prints_a_link_for_the_administrator(tmp_path: Path) -> None:

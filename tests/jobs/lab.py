@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 from headgate.domain.errors import Transient
 from headgate.jobs.execution import Execution, Picked
+from headgate.jobs.gate import PATIENCE_S
 from headgate.jobs.job import Claim, Job
 from headgate.jobs.kinds import Kind, Kinds, Wake
 from headgate.jobs.wake import enqueue
-from headgate.jobs.worker import build_worker
+from headgate.jobs.worker import Worker, build_worker
 from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
@@ -104,8 +104,10 @@ class Lab:
         )
 
     @asynccontextmanager
-    async def worker(self, *kinds: Kind[Any]) -> AsyncGenerator[Any, None]:
+    async def worker(self, *kinds: Kind[Any], patience_s: float = PATIENCE_S) -> AsyncGenerator[Worker, None]:
         worker = build_worker(self.url, self.execution(*kinds), self.settings)
+        for runner in worker.runners:
+            runner.gate.patience_s = patience_s
         task = asyncio.create_task(worker.run())
         try:
             yield worker
@@ -128,7 +130,7 @@ class Lab:
             key=key,
             attempts=attempts,
             crashes=crashes,
-            created_at=self.clock.now(),
+            first_tried_at=None,
             isolated=False,
         )
 
@@ -154,7 +156,3 @@ async def eventually(check: Callable[[], Awaitable[bool]], what: str) -> None:
         while not await check():  # noqa: ASYNC110 - what is waited for happens in another process
             await asyncio.sleep(0.02)
     assert await check(), what
-
-
-def now_of(lab: Lab) -> datetime:
-    return lab.clock.now()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
 import pytest
 from lab import Lab, effect, fail, finish_with_effect
 
@@ -9,9 +12,22 @@ from headgate.domain.errors import Gone, RateLimited
 from headgate.domain.retry import RetryPolicy
 from headgate.jobs.job import Job, Settlement
 from headgate.jobs.kinds import Kind, Wake
+from headgate.jobs.stepper import Stepper
 from headgate.jobs.wake import cancel, enqueue
-from headgate.storage.database import Database
+from headgate.kernel.clock import VirtualClock
+from headgate.storage.database import Database, connect
 from headgate.storage.dead_letters import list_dead_letters
+from headgate.storage.queries import QueryFile
+
+Q = QueryFile(
+    "execution",
+    """
+-- name: end_delay
+update pgqueuer set execute_after = now() - interval '1 second'
+""",
+)
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 EFFECT = Kind("effect", str, finish_with_effect)
 FAIL = Kind("fail", str, fail)
@@ -56,6 +72,12 @@ async def test_a_key_has_one_job_at_a_time_and_a_refusal_poisons_nothing(lab: La
     assert len(await lab.rows()) == 3
 
 
+async def test_a_more_urgent_wish_moves_a_queued_job_forward(lab: Lab) -> None:
+    await lab.enqueue(Wake("effect", "a"), Wake("effect", "b", priority=5))
+    assert await lab.enqueue(Wake("effect", "a", priority=9), Wake("effect", "b", priority=2)) == 0
+    assert [row.priority for row in await lab.rows()] == [9, 5]
+
+
 async def test_dedup_covers_queued_and_running_jobs_only(lab: Lab) -> None:
     await lab.enqueue(Wake("effect", "a"))
     picked = await lab.pick("effect", "a")
@@ -86,6 +108,24 @@ async def test_the_third_failure_is_a_dead_letter_with_all_there_is_to_know(lab:
     assert (letter.error_class, letter.message) == ("Flawed", "a is flawed")
     assert "raise Flawed" in letter.stack
     assert [row.status for row in await lab.rows()] == ["successful"]
+
+
+async def test_a_letter_tells_in_product_time_when_the_work_was_first_tried(lab: Lab) -> None:
+    clock = VirtualClock(NOW)
+    lab.clock = clock
+    await lab.enqueue(Wake("fail", "a"))
+    async with await connect(lab.url, name="stepper") as connection:
+        stepper = Stepper(lab.execution(FAIL), connection, uuid4(), heartbeat_timeout_s=60)
+        for _ in range(3):
+            async with lab.database.transaction() as tx:
+                await tx.execute(Q["end_delay"])
+            job = await stepper.claim()
+            assert job is not None
+            await stepper.execute(job)
+            clock.advance(3600)
+    async with lab.database.transaction() as tx:
+        (letter,) = await list_dead_letters(tx)
+    assert (letter.first_tried_at, letter.died_at) == (NOW, NOW + timedelta(hours=2))
 
 
 async def test_a_kind_can_have_its_own_number_of_attempts(lab: Lab) -> None:

@@ -15,11 +15,12 @@ from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
 from pgqueuer.domain import models, types
 from pgqueuer.ports.repository import EntrypointExecutionParameter
 
+from headgate.jobs.execution import Picked
 from headgate.jobs.fenced import FencedQueries, counting_crashes
 from headgate.jobs.job import Settlement
 from headgate.jobs.kinds import Wake
 from headgate.jobs.runner import picked_from
-from headgate.storage.engine import release_job
+from headgate.storage.engine import list_completed, release_job
 from headgate.storage.migrate import schema_status
 from headgate.storage.queries import QueryFile
 
@@ -28,6 +29,9 @@ Q = QueryFile(
     """
 -- name: age_heartbeats
 update pgqueuer set heartbeat = now() - interval '1 minute'
+
+-- name: move_to_suspects
+update pgqueuer set entrypoint = 'suspect'
 
 -- name: get_silence_s
 select extract(epoch from now() - heartbeat)::float8 from pgqueuer
@@ -143,24 +147,36 @@ async def test_a_stale_owner_cannot_claim_its_job_back_while_the_new_one_lives(
 
 
 async def test_only_a_claim_after_a_crash_is_counted(lab: Lab, claimants: Claimants) -> None:
-    claimant = await claimants()
+    first, second = await claimants(), await claimants()
 
-    async def claim_one() -> models.Job:
+    async def claim_one(claimant: Claimant) -> Picked:
         (job,) = await claimant.claim()
-        return job
+        return picked_from(job, claimant.owner)
 
     await lab.enqueue(Wake(KIND, "a"))
-    job = await claim_one()
-    assert picked_from(job, claimant.owner).crashes == 0
+    picked = await claim_one(first)
+    assert picked.crashes == 0
     async with lab.database.transaction() as tx:
-        assert await release_job(tx, job_id=job.id, owner=claimant.owner)
-    assert picked_from(await claim_one(), claimant.owner).crashes == 0, "given back is no crash"
+        assert await release_job(tx, job_id=picked.claim.job_id, owner=first.owner)
+    assert (await claim_one(first)).crashes == 0, "given back is no crash"
     await fall_silent(lab)
-    assert picked_from(await claim_one(), claimant.owner).crashes == 1
+    assert (await claim_one(first)).crashes == 0, "its own late heartbeat is no crash"
     await fall_silent(lab)
-    last = await claim_one()
-    assert picked_from(last, claimant.owner).crashes == 2
-    assert (picked_from(last, claimant.owner).kind, picked_from(last, claimant.owner).key) == (KIND, "a")
+    assert (await claim_one(second)).crashes == 1
+    await fall_silent(lab)
+    last = await claim_one(first)
+    assert (last.kind, last.key, last.crashes) == (KIND, "a", 2)
+
+
+async def test_a_suspect_is_logged_under_its_kind(lab: Lab, claimants: Claimants) -> None:
+    claimant = await claimants()
+    await lab.enqueue(Wake(KIND, "a"))
+    (job,) = await claimant.claim()
+    async with lab.database.transaction() as tx:
+        await tx.execute(Q["move_to_suspects"])
+    await claimant.flush(job, Settlement.COMPLETE)
+    async with lab.database.transaction() as tx:
+        assert [ended.id for ended in await list_completed(tx, kind=KIND, limit=10)] == [job.id]
 
 
 async def test_a_flush_that_failed_is_done_by_the_next_one(lab: Lab, claimants: Claimants) -> None:
@@ -184,7 +200,15 @@ async def test_the_engine_is_never_asked_for_a_retry(lab: Lab, taken_over: TakeO
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("sql", ["select 1", "SET status = 'picked', SET status = 'picked',"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select 1",
+        "SET status = 'picked',",
+        "SET status = 'picked', SET status = 'picked', queue_manager_id = $1",
+        "SET status = 'picked', queue_manager_id = $1 WHERE queue_manager_id = $2",
+    ],
+)
 def test_a_statement_that_this_was_not_written_for_is_refused(sql: str) -> None:
     with pytest.raises(RuntimeError, match="not the one that this was written for"):
         counting_crashes(sql)

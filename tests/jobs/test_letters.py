@@ -12,7 +12,7 @@ from lab import Flawed, Lab, fail
 from headgate.domain.errors import UserError
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Kinds, Wake
-from headgate.jobs.letters import discard, replay
+from headgate.jobs.letters import discard, prune, replay
 from headgate.storage.database import Tx
 from headgate.storage.dead_letters import (
     DeadLetter,
@@ -194,7 +194,29 @@ async def test_a_kept_letter_survives_pruning(case: Case) -> None:
     async with case.lab.database.transaction() as tx:
         await bury(tx, letter(key="8"))
         await keep_dead_letter(tx, case.letter_id, kept=True)
-        assert await prune_dead_letters(tx, keep=0, before=NOW + timedelta(days=1)) == 1
+        await prune(tx, case.kinds, keep=0, before=NOW + timedelta(days=1), now=NOW)
         assert [one.id for one in await list_dead_letters(tx)] == [case.letter_id]
         await keep_dead_letter(tx, case.letter_id, kept=False)
-        assert await prune_dead_letters(tx, keep=0, before=NOW) == 1
+        await prune(tx, case.kinds, keep=0, before=NOW, now=NOW)
+        assert await list_dead_letters(tx) == []
+
+
+async def test_work_whose_open_letter_is_pruned_is_tried_again(case: Case) -> None:
+    async with case.lab.database.transaction() as tx:
+        closed = letter(key="8")
+        await bury(tx, closed)
+        await discard(tx, closed.id, now=NOW)
+        await bury(tx, letter(kind="gone"))
+        await bury(tx, letter(key="seven"))
+        await prune(tx, case.kinds, keep=0, before=NOW, now=NOW)
+        assert await list_dead_letters(tx, state=None) == []
+    assert case.diary.reopened == [(7, NOW)], "a discarded one is not, nor what nobody can carry out"
+    assert [row.status for row in await case.lab.rows()] == ["queued"]
+
+
+async def test_only_some_open_letters_are_pruned_at_once(case: Case) -> None:
+    async with case.lab.database.transaction() as tx:
+        await bury(tx, letter(key="8", died_at=NOW - timedelta(hours=1)))
+        parked = await prune_dead_letters(tx, keep=0, before=NOW, most_open=1)
+        assert [work.key for work in parked] == ["8"], "the oldest goes first"
+        assert [one.id for one in await list_dead_letters(tx)] == [case.letter_id]

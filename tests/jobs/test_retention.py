@@ -8,9 +8,9 @@ import pytest
 from lab import Lab
 
 from headgate.jobs.cron import ONLY_KEY, install_schedules
-from headgate.jobs.kinds import Wake
+from headgate.jobs.kinds import Kinds, Wake
 from headgate.jobs.retention import retention_kind
-from headgate.kernel.clock import VirtualClock
+from headgate.kernel.clock import RealClock, VirtualClock
 from headgate.kernel.settings import JobsSettings
 from headgate.storage.queries import QueryFile
 
@@ -31,6 +31,26 @@ insert into dead_letter (id, kind, key, error_class, message, stack, attempts, c
 select gen_random_uuid(), 'past', n::text, 'Transient', '', '', 3, 0, at, at, %(kept)s
 from (select n, %(newest_at)s::timestamptz - n * interval '1 second' as at
       from generate_series(%(first)s::int, %(last)s::int) as n) as letters
+
+-- name: insert_lane
+insert into lane (owner, kind, ceiling, burst, established, rate, rate_at, rate_cause, tat, cool_until,
+                  use_slot)
+values ('account:a', 'read', 10, 2, true, 10, now(), 'created', now(), now(), 0)
+
+-- name: insert_lane_change
+insert into lane_change (owner, kind, at, from_rate, to_rate, cause)
+values ('account:a', 'read', now() - make_interval(days => %(age_days)s), 10, %(age_days)s, 'adjusted')
+
+-- name: list_lane_change_ages
+select to_rate::int from lane_change order by 1
+
+-- name: insert_attempt
+insert into login_attempt (key, failures, tried_at, blocked_until)
+select key, 1, tried_at, tried_at
+from (select %(age_h)s::text as key, now() - make_interval(hours => %(age_h)s::int) as tried_at) as attempt
+
+-- name: list_attempts
+select key::int from login_attempt order by 1
 
 -- name: list_letters
 select key::int from dead_letter order by key::int
@@ -60,7 +80,7 @@ async def column(lab: Lab, statement: str) -> list[object]:
 
 
 async def prune(lab: Lab) -> None:
-    kind = retention_kind(JobsSettings(), lab.clock)
+    kind = retention_kind(JobsSettings(), lab.clock, Kinds(), real_clock=RealClock())
     await install_schedules(lab.database, [kind], now=lab.clock.now())
     await lab.enqueue(Wake(kind.name, ONLY_KEY, priority=100))
     await lab.execution(kind).run(await lab.pick(kind.name, ONLY_KEY))
@@ -114,3 +134,20 @@ async def test_kept_letters_stay_and_take_nobodys_place(lab: Lab, clock: Virtual
     await put(lab, "insert_letters", first=11, last=5_020, newest_at=NOW, kept=False)
     await prune(lab)
     assert await column(lab, "list_letters") == list(range(1, 5_011))
+
+
+async def test_changes_of_lanes_are_kept_for_thirty_days(lab: Lab, clock: VirtualClock) -> None:
+    await put(lab, "insert_lane")
+    for age_days in (1, 29, 31):
+        await put(lab, "insert_lane_change", age_days=age_days)
+    await prune(lab)
+    assert await column(lab, "list_lane_change_ages") == [1, 29]
+
+
+async def test_attempts_to_sign_in_are_forgotten_after_a_day_of_real_time(
+    lab: Lab, clock: VirtualClock
+) -> None:
+    for age_h in (1, 23, 25):
+        await put(lab, "insert_attempt", age_h=age_h)
+    await prune(lab)
+    assert await column(lab, "list_attempts") == [1, 23]

@@ -6,12 +6,13 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-from lab import Lab, eventually, fail, finish_with_effect
+import pytest
+from lab import Lab, effect, eventually, fail, finish_with_effect
 
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
@@ -47,7 +48,10 @@ async def test_many_jobs_are_each_done_once(lab: Lab) -> None:
     assert await lab.rows() == []
 
 
-async def test_a_killed_worker_is_taken_over_and_the_effects_are_there_once(lab: Lab) -> None:
+@pytest.mark.parametrize("flags", [(), ("default",)], ids=["2 s", "default"])
+async def test_a_killed_worker_is_taken_over_and_the_effects_are_there_once(
+    lab: Lab, flags: tuple[str, ...], record_property: Callable[[str, object], None]
+) -> None:
     await lab.enqueue(Wake("hang", "a"))
 
     async def began() -> bool:
@@ -56,12 +60,13 @@ async def test_a_killed_worker_is_taken_over_and_the_effects_are_there_once(lab:
     async def done() -> bool:
         return "a" in await lab.effects()
 
-    with worker_process(lab.url, "first", "hang") as first:
+    with worker_process(lab.url, "first", "hang", *flags) as first:
         await eventually(began, "the first worker is in the middle of the job")
-        first.kill()
-        first.wait()
-        with worker_process(lab.url, "second"):
+        with worker_process(lab.url, "second", *flags):
+            first.kill()
+            killed_s = lab.clock.monotonic()
             await eventually(done, "the second worker took over")
+            record_property("take_over_s", round(lab.clock.monotonic() - killed_s, 1))
     assert await lab.effects() == ["a", "began a"]
 
 
@@ -180,8 +185,6 @@ async def test_a_failing_neighbour_disturbs_nobody(lab: Lab) -> None:
 
 
 async def test_effects_in_a_group_are_each_atomic(lab: Lab) -> None:
-    from lab import effect
-
     async def finish_in_group(job: Job[str]) -> None:
         second = effect("x" * 10) if job.key != "bad" else effect(None)  # type: ignore[arg-type]
         await job.finish_with(effect(job.key), second)

@@ -1,4 +1,4 @@
-"""A worker in a process of its own, so that tests can kill it: worker_main.py <url> <name> [hang]."""
+"""A worker in a process of its own, to be killed by tests: worker_main.py <url> <name> [hang] [default]."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-from dataclasses import replace
 
 from lab import Lab, effect, finish_with_effect
 
@@ -14,13 +13,16 @@ from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind
 from headgate.jobs.worker import build_worker
 from headgate.kernel.clock import RealClock
+from headgate.kernel.settings import JobsSettings
 from headgate.storage.database import Database
 
 
-async def main(url: str, name: str, *, hang: bool) -> None:
+async def main(url: str, name: str, *, hang: bool, default: bool) -> None:
     database = Database(url, RealClock(), name=name)
     await database.open()
-    lab = replace(Lab(url, database))
+    lab = Lab(url, database)
+    if default:
+        lab.settings = JobsSettings()
 
     async def hang_or_finish(job: Job[str]) -> None:
         if hang:
@@ -47,4 +49,6 @@ async def main(url: str, name: str, *, hang: bool) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2], hang="hang" in sys.argv[3:]))
+    asyncio.run(
+        main(sys.argv[1], sys.argv[2], hang="hang" in sys.argv[3:], default="default" in sys.argv[3:])
+    )

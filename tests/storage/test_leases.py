@@ -226,3 +226,19 @@ async def test_a_holder_that_cannot_renew_gives_up_before_anybody_else_can_have_
             await until(keeper.lost.is_set)
         assert clock.monotonic() < 3000
     assert await take(database, clock, "eve") is None
+
+
+async def test_a_keeper_that_cannot_release_its_lease_leaves_it_to_expire(
+    database_url: str, clock: VirtualClock
+) -> None:
+    small = Database(database_url, clock, size=2)
+    await small.open()
+    try:
+        lease = await taken(small, clock, "ada")
+        async with small.transaction(), small.transaction(), LeaseKeeper(small, clock, lease):
+            pass
+        assert await take(small, clock, "eve") is None
+        await pass_an_hour(small)
+        await taken(small, clock, "eve")
+    finally:
+        await small.close()

@@ -11,6 +11,7 @@ import pytest
 from argon2 import PasswordHasher
 from webworld import ORIGIN, PASSWORD, WebWorld, form_token, make_world, post, sign_in
 
+from headgate.domain.errors import UserError
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import WebSettings
@@ -298,6 +299,22 @@ async def test_the_entry_link_shows_the_library_to_a_client_without_cookies(
     async with world.client(address="127.0.0.1") as client:
         forwarded = await client.get(link.path, headers={"x-forwarded-for": "203.0.113.7"})
         assert forwarded.status_code == 404
+
+
+async def test_the_entry_link_never_lets_in_as_somebody_else(database: Database, tmp_path: Path) -> None:
+    plain = make_world(database, tmp_path, settings=WebSettings())
+    await plain.add_user(name="demo")
+    with pytest.raises(UserError, match="not made by the demo"):
+        await create_entry_link(database, Ids(plain.real_clock, Randomness(1)), plain.real_clock)
+
+
+async def test_the_demo_finds_its_own_user_again(database: Database, tmp_path: Path) -> None:
+    clock = make_world(database, tmp_path, settings=WebSettings()).real_clock
+    ids = Ids(clock, Randomness(1))
+    first = await create_entry_link(database, ids, clock)
+    second = await create_entry_link(database, ids, clock)
+    assert first.user_id == second.user_id
+    assert first.token != second.token
 
 
 async def test_the_entry_link_opens_one_session_a_browser(database: Database, tmp_path: Path) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from headgate.domain.errors import UserError
 from headgate.kernel.settings import Settings
+
+if TYPE_CHECKING:
+    from headgate.storage.embedded import EmbeddedServer
 
 
 @asynccontextmanager
@@ -21,9 +25,17 @@ async def open_server(settings: Settings) -> AsyncGenerator[str, None]:
             "The embedded database needs Linux or macOS.",
             remedy="Set HEADGATE_DATABASE_URL to a PostgreSQL server (15 or newer).",
         )
+    async with _embedded(settings).attach() as url:
+        yield url
+
+
+def is_embedded_running(settings: Settings) -> bool:
+    """Tell whether the embedded server of the data folder runs, for whomever."""
+    return sys.platform != "win32" and _embedded(settings).is_running()
+
+
+def _embedded(settings: Settings) -> EmbeddedServer:
     # Not at the top: its file locks exist on no other system.
     from headgate.storage.embedded import EmbeddedServer
 
-    server = EmbeddedServer(settings.data.dir, shared_memory_mb=settings.database.shared_memory_mb)
-    async with server.attach() as url:
-        yield url
+    return EmbeddedServer(settings.data.dir, shared_memory_mb=settings.database.shared_memory_mb)

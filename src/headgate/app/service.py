@@ -3,78 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import signal
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
+from headgate.app.addresses import WebAddress
+from headgate.app.http import ProbeServer, Unsignalled, WebServer
 from headgate.app.loops import Listeners, keep_going, run_tick
 from headgate.app.parts import Parts
-from headgate.domain.errors import UserError
 from headgate.jobs.worker import Worker
 from headgate.kernel.logs import get_logger
 from headgate.storage import lanes
 from headgate.storage.listen import Listener
 from headgate.web import WebParts, create_app
+from headgate.web.health import Readiness
 from headgate.web.links import EntryLink
-from headgate.web.server import Server
 
 log = get_logger("app")
 
 Role = Literal["tick", "work", "listen", "web"]
 EVERYTHING: frozenset[Role] = frozenset({"tick", "work", "listen", "web"})
-PORTS_TO_TRY = 50
-
-
-@dataclass(frozen=True)
-class WebAddress:
-    """Where the web part listens."""
-
-    socket: socket.socket
-    host: str
-    port: int
-    wanted_port: int
-
-    @property
-    def url(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
-
-
-def bind_web(host: str, port: int) -> WebAddress:
-    """Take the wanted port, or the next free one."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for candidate in range(port, min(port + PORTS_TO_TRY, 65536)):
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((host, candidate))
-            listening.listen(128)
-        except OSError as error:
-            listening.close()
-            if error.errno == errno.EADDRINUSE:
-                continue
-            raise UserError(
-                f"The web server cannot listen on {host} port {candidate}: {error.strerror}.",
-                remedy="Set HEADGATE_WEB_HOST and HEADGATE_WEB_PORT to an address of this machine.",
-            ) from error
-        listening.setblocking(False)
-        return WebAddress(listening, host, candidate, port)
-    raise UserError(
-        f"No port from {port} to {port + PORTS_TO_TRY - 1} is free.",
-        remedy="Set HEADGATE_WEB_PORT to another.",
-    )
-
-
-class QuietServer(Server):
-    """The HTTP server without signal handlers of its own: the service stops it."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        yield
 
 
 @dataclass
@@ -84,17 +35,37 @@ class Service:
     parts: Parts
     roles: frozenset[Role]
     address: WebAddress | None = None
+    probes: socket.socket | None = None
+    """Where a process without web part shows its health and metrics."""
     entry_link: EntryLink | None = None
     worker: Worker | None = None
+    _running: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+    """What must not end before the service does."""
 
     async def run(self, stop: asyncio.Event, on_ready: Callable[[], Awaitable[None]]) -> None:
-        """Run until `stop`; what was begun is finished or given back."""
+        """Run until `stop`, or until a part fails; what was begun is finished or given back."""
         listener = Listener(self.parts.url, self.parts.clock)
         listener.subscribe(lanes.NOTICES, self.parts.lanes.hear)
-        async with self._web(listener), self._hear(listener), self._loops(), self._worker():
+        async with self._http(listener), self._hear(listener), self._loops(), self._worker():
             await on_ready()
-            await stop.wait()
+            await self._wait_for(stop)
             log.info("stopping")
+
+    async def _wait_for(self, stop: asyncio.Event) -> None:
+        """Wait for the stop; raise the error of a part that ends before."""
+        stopping = asyncio.create_task(stop.wait())
+        done, _ = await asyncio.wait({stopping, *self._running}, return_when=asyncio.FIRST_COMPLETED)
+        if stopping in done:
+            return
+        stopping.cancel()
+        for task in done:
+            task.result()
+            raise RuntimeError(f"the part {task.get_name()!r} ended by itself")
+
+    def _start(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=name)
+        self._running.append(task)
+        return task
 
     async def _not_ready(self) -> list[str]:
         if self.worker is not None and not self.worker.healthy:
@@ -106,10 +77,10 @@ class Service:
         tasks: list[asyncio.Task[None]] = []
         if "tick" in self.roles:
             work = keep_going(self.parts, "the tick", lambda: run_tick(self.parts))
-            tasks.append(asyncio.create_task(work, name="tick"))
+            tasks.append(self._start(work, name="tick"))
         if "listen" in self.roles:
             listeners = keep_going(self.parts, "the listeners", Listeners(self.parts).run)
-            tasks.append(asyncio.create_task(listeners, name="listeners"))
+            tasks.append(self._start(listeners, name="listeners"))
         try:
             yield
         finally:
@@ -123,7 +94,7 @@ class Service:
             yield
             return
         self.worker = self.parts.worker()
-        running = asyncio.create_task(self.worker.run(), name="worker")
+        running = self._start(self.worker.run(), name="worker")
         try:
             yield
         finally:
@@ -139,12 +110,16 @@ class Service:
             await listener.stop()
 
     @asynccontextmanager
-    async def _web(self, listener: Listener) -> AsyncGenerator[None, None]:
-        if self.address is None:
+    async def _http(self, listener: Listener) -> AsyncGenerator[None, None]:
+        server: Unsignalled
+        if self.address is not None:
+            server, listening = WebServer(create_app(self._web_parts(listener))), self.address.socket
+        elif self.probes is not None:
+            server, listening = ProbeServer(Readiness(self._web_parts(listener))), self.probes
+        else:
             yield
             return
-        server = QuietServer(create_app(self._web_parts(listener)))
-        serving = asyncio.create_task(server.serve(sockets=[self.address.socket]), name="web")
+        serving = self._start(server.serve(sockets=[listening]), name="web")
         try:
             yield
         finally:
@@ -169,13 +144,15 @@ def stop_on_signals() -> asyncio.Event:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def ask() -> None:
+    def ask(number: signal.Signals) -> None:
         if stop.is_set():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
+            log.warning("asked to stop twice; ending at once")
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
         stop.set()
 
     with suppress(NotImplementedError):
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, ask)
+            loop.add_signal_handler(number, ask, number)
     return stop

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Coroutine, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from headgate.app.service import Role, Service
     from headgate.connectors.protocol import Connector
     from headgate.kernel.settings import Settings
-    from headgate.storage.product_clock import Anchor
 
 
 def up() -> None:
@@ -40,13 +38,39 @@ def demo(
     fresh: Annotated[bool, typer.Option(help="Begin with an empty library.")] = False,
 ) -> None:
     """Run everything with a simulated world, in quick time, in a data folder of its own."""
+    settings = _demo_settings(_settings())
+    if fresh:
+        _remove_demo(settings)
+    _run(_serve_demo(settings))
+
+
+def _demo_settings(settings: Settings) -> Settings:
+    """Return settings under which the demo touches nothing but a folder of its own, and is seen only here."""
+    from dataclasses import replace
+
+    if settings.database.url is not None:
+        _say("The demo has a database of its own; HEADGATE_DATABASE_URL is not used.")
+    return replace(
+        settings.replace_data_dir(settings.data.dir / "demo"),
+        database=settings.database.model_copy(update={"url": None}),
+        web=settings.web.model_copy(update={"public_url": ""}),
+    )
+
+
+def _remove_demo(settings: Settings) -> None:
     import shutil
 
-    settings = _settings()
-    folder = settings.data.dir / "demo"
-    if fresh and folder.exists():
-        shutil.rmtree(folder)
-    _run(_serve_demo(settings.replace_data_dir(folder)))
+    from headgate.app.server import is_embedded_running
+    from headgate.domain.errors import UserError
+
+    if is_embedded_running(settings):
+        raise UserError(
+            "The demo is running; its library cannot be removed.",
+            remedy="Stop it with Ctrl-C. If it was killed, run `headgate demo` and stop that: its database"
+            " ends with it.",
+        )
+    if settings.data.dir.exists():
+        shutil.rmtree(settings.data.dir)
 
 
 def _settings() -> Settings:
@@ -67,23 +91,27 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
 async def _serve(settings: Settings, roles: frozenset[Role]) -> None:
     from headgate.app.connectors import load_connectors
     from headgate.app.parts import open_parts
+    from headgate.app.product_time import find_clock
     from headgate.app.server import open_server
     from headgate.kernel.clock import RealClock
+    from headgate.storage.database import wait_for_server
     from headgate.storage.migrate import migrate
 
     _prepare_folder(settings.data.dir)
     async with open_server(settings) as url:
+        await wait_for_server(url, RealClock())
         await migrate(url)
-        async with open_parts(settings, url, clock=RealClock(), connectors=load_connectors()) as parts:
+        clock = await find_clock(url)
+        async with open_parts(settings, url, clock=clock, connectors=load_connectors()) as parts:
             service = _service(parts, roles)
             await service.run(_stop(), lambda: _announce(service))
 
 
 async def _serve_demo(settings: Settings) -> None:
     from headgate.app.parts import open_parts
+    from headgate.app.product_time import anchored_clock, start_quick_time
     from headgate.app.server import open_server
     from headgate.app.service import EVERYTHING
-    from headgate.kernel.clock import ScaledClock
     from headgate.storage.migrate import migrate
     from headgate.testing import SimulatedConnector, build_demo_world
     from headgate.web.links import create_entry_link
@@ -92,10 +120,8 @@ async def _serve_demo(settings: Settings) -> None:
     _say("Starting the demo: a simulated world, sped up. Ctrl-C stops it and its database.")
     async with open_server(settings) as url:
         await migrate(url)
-        anchor = await _anchor(url, settings.demo.speed)
-        clock = ScaledClock(
-            real_anchor=anchor.real_anchor, product_anchor=anchor.product_anchor, scale=anchor.scale
-        )
+        anchor = await start_quick_time(url, speed=settings.demo.speed)
+        clock = anchored_clock(anchor)
         world = build_demo_world(settings.demo.seed, clock, opened_at=anchor.opened_at)
         connectors: Mapping[str, Connector] = {"simulated": SimulatedConnector(world)}
         async with open_parts(settings, url, clock=clock, connectors=connectors) as parts:
@@ -103,20 +129,6 @@ async def _serve_demo(settings: Settings) -> None:
             service = _service(parts, EVERYTHING)
             service.entry_link = await create_entry_link(parts.database, parts.ids)
             await service.run(_stop(), lambda: _announce(service))
-
-
-async def _anchor(url: str, speed: float) -> Anchor:
-    from headgate.kernel.clock import RealClock
-    from headgate.storage.database import Database
-    from headgate.storage.product_clock import anchor_clock
-
-    database = Database(url, RealClock())
-    await database.open()
-    try:
-        async with database.transaction() as tx:
-            return await anchor_clock(tx, real_now=datetime.now(UTC), scale=speed)
-    finally:
-        await database.close()
 
 
 async def _follow_everything(parts: Parts) -> None:
@@ -129,10 +141,14 @@ async def _follow_everything(parts: Parts) -> None:
 
 
 def _service(parts: Parts, roles: frozenset[Role]) -> Service:
-    from headgate.app.service import Service, bind_web
+    from headgate.app.addresses import bind_probes, bind_web
+    from headgate.app.service import Service
 
-    address = bind_web(parts.settings.web.host, parts.settings.web.port) if "web" in roles else None
-    return Service(parts, roles, address)
+    settings = parts.settings
+    if "web" in roles:
+        return Service(parts, roles, address=bind_web(settings.web.host, settings.web.port))
+    port = settings.jobs.metrics_port
+    return Service(parts, roles, probes=bind_probes(port) if port else None)
 
 
 def _stop() -> asyncio.Event:

@@ -1,4 +1,4 @@
-"""How dead letters end: a person replays or discards them, or they are pruned and their work is tried again."""
+"""How dead letters end: replayed or discarded by a person, or pruned, and then their work is tried again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ async def prune(tx: Tx, kinds: Kinds, *, keep: int, before: datetime, now: datet
         try:
             await _try_again(tx, kinds, kind_name=work.kind, raw_key=work.key, now=now)
         except UserError as error:
-            log.warning("work of an old dead letter is given up", kind=work.kind, key=work.key, reason=str(error))
+            log.warning(
+                "work of an old dead letter is given up", kind=work.kind, key=work.key, reason=str(error)
+            )
 
 
 async def _try_again(tx: Tx, kinds: Kinds, *, kind_name: str, raw_key: str, now: datetime) -> None:

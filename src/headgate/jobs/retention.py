@@ -16,9 +16,9 @@ KEEP_LANE_CHANGES = timedelta(days=30)
 
 
 def retention_kind(
-    settings: JobsSettings, clock: Clock, kinds: Kinds, real_clock: Clock | None = None
+    settings: JobsSettings, clock: Clock, kinds: Kinds, *, real_clock: Clock | None = None
 ) -> Kind[str]:
-    """Return the recurring job that prunes; `kinds` are all kinds whose work may have become a dead letter."""
+    """Return the recurring job that prunes; `kinds` are those whose dead letters are pruned."""
     real = real_clock or RealClock()
 
     async def prune(tx: Tx, now: datetime) -> None:

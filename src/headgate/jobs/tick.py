@@ -21,6 +21,8 @@ from headgate.storage import dead_letters, engine
 from headgate.storage.database import Database, Tx
 
 DUE_PER_TICK = 500
+MOST_QUEUED = 2000
+"""So many waiting jobs of a kind, and the tick adds none: who is due stays due, and looking stays cheap."""
 AGE_AFTER_S = 30.0
 LOOK_EVERY_S = 10.0
 
@@ -51,7 +53,10 @@ class Tick:
     async def _wake_due(self, kind: Kind[Any], now: datetime) -> None:
         assert kind.rows is not None  # noqa: S101 - the caller looked
         async with self.database.transaction() as tx:
-            keys = await kind.rows.list_due(tx, now=now, limit=DUE_PER_TICK)
+            room = MOST_QUEUED - await engine.count_queued(tx, kind=kind.name, most=MOST_QUEUED)
+            if room <= 0:
+                return
+            keys = await kind.rows.list_due(tx, now=now, limit=min(room, DUE_PER_TICK))
             await enqueue(tx, [Wake(kind.name, key, kind.priority) for key in keys])
 
     async def _bury_held(self, tx: Tx, now: datetime) -> None:
@@ -70,7 +75,7 @@ class Tick:
             await engine.delete_job(tx, held.id)
 
     async def _look(self, now: datetime) -> None:
-        """Tidy up after crashes, age what waits long, and take the queue's measures: all read the whole queue."""
+        """Do what reads the whole queue: tidy up after crashes, age what waits long, take measures."""
         async with self.database.transaction() as tx:
             await engine.sweep_ended(tx)
             await self._bury_held(tx, now)

@@ -151,6 +151,12 @@ class JobsSettings(Section):
     keep_completed_s: int = Field(default=3600, ge=0, description="Age of completed jobs at most.")
     keep_dead: int = Field(default=5000, ge=0, description="Dead letters kept at most.")
     keep_dead_s: int = Field(default=604800, ge=0, description="Age of dead letters at most.")
+    metrics_port: int = Field(
+        default=0,
+        ge=0,
+        le=65535,
+        description="Port on loopback where `headgate worker` shows /metrics, /healthz and /readyz; 0: none.",
+    )
 
 
 class DemoSettings(Section):

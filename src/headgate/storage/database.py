@@ -145,7 +145,7 @@ class Database:
             await _commit(connection)
         except psycopg.OperationalError as error:
             if connection.closed:
-                raise DatabaseAway(str(error)) from error
+                raise _loss(str(error)) from error
             raise
         finally:
             await self._give_back(connection)
@@ -158,7 +158,7 @@ class Database:
             yield Tx(connection)
         except psycopg.OperationalError as error:
             if connection.closed:
-                raise DatabaseAway(str(error)) from error
+                raise _loss(str(error)) from error
             raise
         finally:
             await self._give_back(connection)
@@ -172,7 +172,7 @@ class Database:
             await connection.execute(";\n".join(parts).encode())
         except psycopg.OperationalError as error:
             if connection.closed:
-                raise DatabaseAway(str(error)) from error
+                raise _loss(str(error)) from error
             raise
         finally:
             await self._give_back(connection)
@@ -197,6 +197,8 @@ class Database:
                     await self._give_back(connection)
                     if not isinstance(error, psycopg.OperationalError):
                         raise
+                    if _is_cancelled():
+                        raise asyncio.CancelledError from error
                 else:
                     return connection
             await self._clock.sleep(next(pauses))
@@ -260,7 +262,18 @@ async def _commit(connection: Connection) -> None:
     try:
         await connection.execute("commit")
     except psycopg.OperationalError as error:
-        raise DatabaseAway(f"the answer to a commit was lost: {error}") from error
+        raise _loss(f"the answer to a commit was lost: {error}") from error
+
+
+def _loss(reason: str) -> BaseException:
+    """Return what a lost connection means to the block that had it."""
+    return asyncio.CancelledError() if _is_cancelled() else DatabaseAway(reason)
+
+
+def _is_cancelled() -> bool:
+    """Tell of a cancel that the driver forgets when it cannot end a statement of a server that is gone."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _clean(connection: Connection) -> None:

@@ -94,7 +94,11 @@ class LogLine:
 async def enqueue_jobs(
     tx: Tx, *, kinds: Sequence[str], keys: Sequence[str], priorities: Sequence[int]
 ) -> int:
-    """Enqueue wake-ups in the caller's transaction; a key that has a job already is passed over."""
+    """Enqueue wake-ups in the caller's transaction; a key that has a job already keeps it.
+
+    A job that is queued already takes the higher priority of the two wishes.
+    """
+    dedupe_keys = [f"{kind}:{key}" for kind, key in zip(kinds, keys, strict=True)]
     rows = await tx.raw(
         QueryQueueBuilder().build_enqueue_query("skip"),
         (
@@ -102,11 +106,18 @@ async def enqueue_jobs(
             list(kinds),
             [key.encode() for key in keys],
             [timedelta(0)] * len(keys),
-            [f"{kind}:{key}" for kind, key in zip(kinds, keys, strict=True)],
+            dedupe_keys,
             [f'{{"kind": "{kind}"}}' for kind in kinds],
         ),
     )
+    if len(rows) < len(keys) and any(priorities):
+        await tx.execute(Q["raise_priorities"], dedupe_keys=dedupe_keys, priorities=list(priorities))
     return len(rows)
+
+
+async def count_queued(tx: Tx, *, kind: str, most: int) -> int:
+    """Return how many jobs of a kind wait, at most `most`."""
+    return int(await tx.value(Q["count_queued"], kind=kind, most=most))
 
 
 class LostJob(HeadgateError):

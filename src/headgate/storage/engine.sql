@@ -51,6 +51,19 @@ select pg_notify('ch_pgqueuer', json_build_object(
     'ids', %(job_ids)s::bigint[]
 )::text)
 
+-- name: raise_priorities
+-- A more urgent wish for a job that is queued already moves it forward.
+update pgqueuer set priority = wish.priority, updated = headgate_real_now()
+from unnest(%(dedupe_keys)s::text[], %(priorities)s::int[]) as wish (dedupe_key, priority)
+where pgqueuer.dedupe_key = wish.dedupe_key and pgqueuer.status = 'queued'
+  and pgqueuer.priority < wish.priority
+
+-- name: count_queued
+-- Whether there is room for more jobs of a kind; counting stops where the answer is known.
+select count(*) from (
+    select from pgqueuer where entrypoint = %(kind)s and status = 'queued' limit %(most)s
+) as queued
+
 -- name: sweep_ended
 -- Rows of ended jobs whose runner died before its flush.
 with swept as (

@@ -265,7 +265,7 @@ def _report(sizes: Sizes, rates: Rates, delays_ms: list[float], *, server_versio
     title = f"Jobs on PostgreSQL {server_version}, Python {platform.python_version()}"
     note = f"Rates are the median of {sizes.rounds} rounds; {sizes.jobs:,} jobs, {CONCURRENCY} at once."
     floor_note = (
-        f"Group commit: jobs that end together share one commit (`finish_with`). Own transaction: one for each job"
-        f" (`finish`). The floor of both: plain inserts, a commit for each, {CONNECTIONS} connections."
+        "Group commit: jobs that end together share one commit (`finish_with`). Own transaction: one for each"
+        f" job (`finish`). The floor of both: plain inserts, a commit for each, {CONNECTIONS} connections."
     )
     return Report("jobs", title, values, lines, [note, floor_note])
