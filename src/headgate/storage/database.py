@@ -228,6 +228,9 @@ class Database:
                 await _clean(connection)
         except (psycopg.Error, TimeoutError):
             await connection.close()
+        await self._put(connection)
+
+    async def _put(self, connection: Connection) -> None:
         await self._pool.putconn(connection)
 
     async def _is_unreachable(self) -> bool:

@@ -130,6 +130,6 @@ class StagedDatabase(Database):
         self.connections.append(connection)
         return connection
 
-    async def _give_back(self, connection: Connection) -> None:
+    async def _put(self, connection: Connection) -> None:
         if not connection.closed:
             self._free.append(connection)
