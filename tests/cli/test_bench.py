@@ -12,8 +12,11 @@ from typer.testing import CliRunner
 
 from headgate.cli.bench import app
 from headgate.cli.bench.ground import at_database
+from headgate.cli.bench.ingest import Sizes as IngestSizes
 from headgate.cli.bench.jobs import Sizes
 from headgate.cli.bench.measuring import Report, delay_line, percentile, print_report, rate_line
+from headgate.cli.bench.plan import Sizes as PlanSizes
+from headgate.cli.bench.sweep import Sizes as SweepSizes
 
 KEYS = {
     "drain_per_s",
@@ -68,9 +71,49 @@ def test_a_small_run_measures_everything_and_leaves_nothing(on_server: str) -> N
     assert set(bench_databases(on_server)) <= set(before)
 
 
+def run(*arguments: str) -> dict[str, Any]:
+    result = CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.usefixtures("on_server")
+def test_a_sweep_counts_calls_and_misses_nothing() -> None:
+    values = run("sweep", "--topics", "30", "--channels", "4", "--changed", "5")
+    # One search a topic and channel, at least.
+    assert values["naive_cycle"] == 34
+    assert values["cold_start"] >= 1 + 2 * 5
+    assert 1 <= values["idle_cycle"] <= 2
+    assert values["restart_5min"] == 0
+    assert values["restart_1h"] <= 2
+    assert 1 + 2 <= values["changed_40_topics"] <= 10
+    assert (values["missed"], values["repeated"]) == (0, 0)
+
+
+@pytest.mark.usefixtures("on_server")
+def test_planning_is_measured_among_few_and_many() -> None:
+    values = run("plan", "--streams", "12000", "--plans", "5")
+    assert (values["streams"], values["streams_few"], values["accounts"]) == (12_000, 1_000, 2)
+    assert values["ratio"] == pytest.approx(values["plan_ms"] / values["floor_ms"], rel=0.02)
+    assert values["growth"] == pytest.approx(values["plan_ms"] / values["plan_ms_few"], rel=0.02)
+    assert values["tick_ms"] > 0
+
+
+@pytest.mark.usefixtures("on_server")
+def test_ingest_is_measured_against_batches_and_single_rows() -> None:
+    values = run("ingest", "--messages", "250", "--rounds", "1", "--live", "5")
+    assert (values["messages"], values["live"]) == (250, 5)
+    assert values["ratio"] == pytest.approx(values["items_per_s"] / values["floor_rows_per_s"], abs=0.01)
+    assert values["times_per_row"] == pytest.approx(values["items_per_s"] / values["per_row_per_s"], abs=0.01)
+    assert 0 < values["live_ms_p50"] <= values["live_ms_p95"]
+
+
 @pytest.mark.once
-def test_the_default_size_is_the_one_of_the_bounds() -> None:
+def test_the_default_sizes_are_those_of_the_bounds() -> None:
     assert Sizes() == Sizes(jobs=20_000, rounds=3, pickups=200)
+    assert SweepSizes() == SweepSizes(topics=1_086, channels=50, changed=40)
+    assert PlanSizes() == PlanSizes(streams=1_000_000, plans=400)
+    assert IngestSizes() == IngestSizes(messages=20_000, rounds=3, live=300)
 
 
 @pytest.mark.once

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -23,6 +23,7 @@ from headgate.domain.messages import Entry, Message
 from headgate.testing import PRESETS, Profile, SimulatedConnector, VirtualClock, World, file_of
 from headgate.testing import errors as sim
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
+from headgate.testing.platform import CODE
 
 pytestmark = pytest.mark.once
 
@@ -36,6 +37,11 @@ class SimulatedUnderTest(ConnectorUnderTest):
         self.world.add_account("other")
         self.world.add_account(ACCOUNT)
         self.connector = SimulatedConnector(self.world)
+
+        self.account = ACCOUNT
+
+    async def login_answers(self) -> Mapping[str, str]:
+        return {"code": CODE}
 
     async def open(self) -> None:
         self.link: Link = await self.connector.open(ACCOUNT, {})

@@ -2,51 +2,83 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from headgate.app.parts import Parts
-from headgate.intake.channels import follow_all
+from headgate.app.parts import Parts, build_parts
+from headgate.domain.messages import LiveEvent, Message
+from headgate.intake import requests
+from headgate.intake.discovery import follow_all
 from headgate.intake.links import AccountRef
 from headgate.intake.live import LiveIntake
 from headgate.jobs.stepper import Stepper
-from headgate.storage.database import Database, connect
+from headgate.kernel.randomness import Randomness
+from headgate.kernel.settings import load_settings
+from headgate.storage import intake_settings
+from headgate.storage.database import Connection, Database, Tx, connect
+from headgate.storage.explain import Explanation, explain_stream
 from headgate.storage.queries import QueryFile
-from headgate.testing import VirtualClock, World
+from headgate.storage.requests import ScanWish
+from headgate.testing import PRESETS, Profile, SimulatedConnector, VirtualClock, World
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+REST_S = 5 * 3600.0
+"""Longer than any stream rests that is not cold."""
+HEARTBEAT_S = 60.0
+DEFAULT_PROFILE = PRESETS["telegram_like"].but(lenses=("everything",))
+"""One lens, so that tests which are about something else count one call a page."""
+
+T = TypeVar("T")
 
 Q = QueryFile(
     "intake tests",
     """
 -- name: stream
-select c.id, s.head, s.due_at, s.scanned_at, s.message_count, s.total_messages_scanned,
-       v.ranges::text as ranges
-from channel c join stream s on s.channel_id = c.id join coverage v on v.channel_id = c.id
+select c.id, s.head, s.due_at, s.scanned_at, s.message_count, s.total_messages_scanned, s.reason,
+       coalesce((select range_intersect_agg(v.ranges) from coverage v
+                 where v.channel_id = c.id and v.lens = any(s.lenses)), '{}')::text as ranges
+from channel c join stream s on s.channel_id = c.id
 where c.key = %(key)s
 
 -- name: titles
 select i.title from item i join channel c on c.id = i.channel_id where c.key = %(key)s order by i.title
 
 -- name: sightings
-select message_key || '/' || attachment_key from sighting order by 1
+select message_key || '/' || attachment_key from sighting where verdict = 'kept' order by 1
+
+-- name: scans
+select status || ' ' || reason || ' ' || pages || ' ' || messages from scan order by queued_at, id
 
 -- name: deleted
 select message_key from sighting where deleted_at is not null order by 1
 
+-- name: verdicts
+select file_name || url || ' ' || verdict from sighting s join channel c on c.id = s.channel_id
+where c.key = %(key)s order by 1
+
+-- name: hidden
+select i.title from item i join channel c on c.id = i.channel_id where c.key = %(key)s and i.hidden order by 1
+
+-- name: let_jobs_wait_less
+-- What the engine and the lanes wait for lies in real time.
+update pgqueuer set execute_after = execute_after - %(by)s::interval, heartbeat = heartbeat - %(by)s::interval
+
+-- name: let_lanes_wait_less
+update lane set tat = tat - %(by)s::interval, cool_until = cool_until - %(by)s::interval
+
 -- name: disable
 update channel set message_scan_enabled = false where key = %(key)s
 
--- name: distrust
--- Whatever becomes an item is refused, so that ingesting fails for good.
-alter table item add constraint refused check (title = '') not valid
-
--- name: trust
-alter table item drop constraint refused
-
 -- name: reset
-update coverage set epoch = epoch + 1, ranges = '{}'
+with raised as (
+    update stream set epoch = epoch + 1, total_messages_scanned = 0
+)
+update coverage set ranges = '{}'
 """,
 )
 
@@ -61,7 +93,12 @@ class StreamSeen:
     scanned_at: datetime | None
     message_count: int
     total_messages_scanned: int
+    reason: str
     ranges: str
+
+
+class ProcessGone(BaseException):
+    """The process ends here, and nothing of it goes on."""
 
 
 @dataclass
@@ -74,37 +111,143 @@ class Bench:
     world: World
     parts: Parts
     claimer: Stepper | None = None
+    _processes: int = 1
+    _connections: list[Connection] = field(default_factory=list[Connection])
 
-    async def follow(self) -> None:
-        await follow_all(self.database, self.parts.links, self.parts.ids, self.clock, name="reader")
+    async def follow(self, name: str = "reader") -> None:
+        if name not in self.world.accounts:
+            self.world.add_account(name)
+        await follow_all(self.database, self.parts.links, self.parts.ids, self.clock, name=name)
 
     async def stepper(self) -> Stepper:
         if self.claimer is None:
             connection = await connect(self.url)
-            self.claimer = Stepper(self.parts.execution, connection, uuid4(), 60)
+            self._connections.append(connection)
+            self.claimer = Stepper(self.parts.execution, connection, uuid4(), HEARTBEAT_S)
         return self.claimer
+
+    async def step(self) -> bool:
+        """Tick and carry out one job; false if there is none."""
+        stepper = await self.stepper()
+        await self.parts.tick().tick(self.clock.now())
+        job = await stepper.claim()
+        if job is None:
+            return False
+        _, settlement = await stepper.execute(job)
+        await stepper.settle(job, settlement)
+        return True
 
     async def work(self) -> int:
         """Tick and carry out jobs until none is left; returns how many there were."""
-        stepper = await self.stepper()
         done = 0
-        while True:
-            await self.parts.tick().tick(self.clock.now())
-            job = await stepper.claim()
-            if job is None:
-                return done
-            _, settlement = await stepper.execute(job)
-            await stepper.settle(job, settlement)
+        while await self.step():
             done += 1
+        return done
 
-    async def account(self) -> AccountRef:
-        async with self.database.transaction() as tx:
-            rows = await tx.raw("select id from account where name = 'reader'")
-        return AccountRef(rows[0]["id"], "simulated", "reader", established=True)
+    async def pass_time(self, seconds: float) -> None:
+        """Move the time, also that of the engine and the lanes."""
+        self.clock.advance(seconds)
+        for name in ("let_jobs_wait_less", "let_lanes_wait_less"):
+            await self.change(name, by=timedelta(seconds=seconds))
+
+    async def rest(self, seconds: float = REST_S) -> int:
+        """Let time pass, then work."""
+        await self.pass_time(seconds)
+        return await self.work()
+
+    async def catch_up(self) -> None:
+        """Wait until the newest message is old enough to be proven, and read what there is."""
+        for _ in range(3):
+            await self.rest(60)
+
+    async def restart(self) -> None:
+        """Go on in another process: nothing is left of the old one, and its jobs are free again."""
+        self.claimer = None
+        self.world.on_point = None
+        await self.change("let_jobs_wait_less", by=timedelta(seconds=10 * HEARTBEAT_S))
+        self._processes += 1
+        self.parts = make_parts(self.database, self.url, self.clock, self.world, seed=self._processes)
+
+    def at_next(self, point: str, act: Callable[[], Awaitable[None]]) -> None:
+        """Do something once, in the middle of the platform's next call that comes by this point."""
+
+        async def once(name: str) -> None:
+            if name == point:
+                self.world.on_point = None
+                await act()
+
+        self.world.on_point = once
+
+    def fail(self, point: str, error: BaseException) -> None:
+        """Let every call fail that comes by this point, until `mend`."""
+
+        async def always(name: str) -> None:
+            if name == point:
+                raise error
+
+        self.world.on_point = always
+
+    def fail_next(self, point: str, error: BaseException) -> None:
+        """Let the next call fail that comes by this point."""
+
+        async def act() -> None:
+            raise error
+
+        self.at_next(point, act)
+
+    def mend(self) -> None:
+        self.world.on_point = None
+
+    async def account(self, name: str = "reader") -> AccountRef:
+        rows = await self.rows("select id from account where name = $1", name)
+        return AccountRef(rows[0]["id"], "simulated", name, established=True)
 
     async def live(self) -> LiveIntake:
+        parts = self.parts
         account = await self.account()
-        return LiveIntake(account.id, self.database, self.clock, self.parts.ids)
+        manifest = parts.links.manifest(account.platform)
+        return LiveIntake(account, manifest, self.database, self.clock, parts.ids, parts.rules)
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncGenerator[None, None]:
+        """Listen as the product does; what was posted in the block is heard, and written when it ends."""
+        live = await self.live()
+        task = asyncio.create_task(live.run(self.parts.links))
+        connections = self.world.timeline.connections
+        while not connections:  # noqa: ASYNC110 - the world sets no event
+            await asyncio.sleep(0)
+        yield
+        while connections[0].next_ms() is not None:  # noqa: ASYNC110 - likewise
+            await asyncio.sleep(0)
+        self.world.disconnect("reader")
+        await task
+
+    async def hear(self, *messages: Message, stream: str = "packs") -> None:
+        """Take messages in as live events that prove nothing."""
+        live = await self.live()
+        for message in messages:
+            live.take(LiveEvent("message", stream, message))
+        await live.flush()
+
+    async def ask(self, wish: ScanWish | None = None, *, key: str = "packs") -> requests.AskedScan:
+        """Want a scan as a person does."""
+        channel_id = (await self.stream(key)).id
+        now, ids = self.clock.now(), self.parts.ids
+        return await self.do(
+            lambda tx: requests.ask_scan(tx, channel_id, wish or ScanWish(), ids=ids, now=now)
+        )
+
+    async def switch(self, key: str = "packs", *, on: bool) -> None:
+        """Turn a channel's switch as a person does."""
+        (row,) = await self.rows("select id from channel where key = $1", key)
+        turn = requests.enable if on else requests.disable
+        await self.do(lambda tx: turn(tx, row["id"], now=self.clock.now()))
+
+    async def set(self, key: str = "packs", **settings: Any) -> None:
+        """Replace the settings of a channel."""
+        (row,) = await self.rows("select id from channel where key = $1", key)
+        now = self.clock.now()
+        await self.do(lambda tx: intake_settings.set_channel(tx, row["id"], settings, now=now))
 
     async def stream(self, key: str = "packs") -> StreamSeen:
         async with self.database.transaction() as tx:
@@ -112,13 +255,35 @@ class Bench:
         assert row is not None
         return row
 
+    async def explain(self, key: str = "packs") -> Explanation:
+        channel_id = (await self.stream(key)).id
+        explanation = await self.do(lambda tx: explain_stream(tx, channel_id))
+        assert explanation is not None
+        return explanation
+
+    async def reasons(self, key: str = "packs") -> list[str]:
+        """Return the reasons of what was decided, in their order."""
+        decisions = (await self.explain(key)).decisions
+        return [decision.reason for decision in sorted(decisions, key=lambda one: one.number)]
+
+    async def do(self, work: Callable[[Tx], Awaitable[T]]) -> T:
+        async with self.database.transaction() as tx:
+            return await work(tx)
+
+    async def rows(self, sql: str, *arguments: Any) -> list[dict[str, Any]]:
+        return await self.do(lambda tx: tx.raw(sql, arguments))
+
     async def column(self, name: str, **parameters: str) -> list[str]:
         async with self.database.transaction() as tx:
             return await tx.column(Q[name], **parameters)
 
-    async def change(self, name: str, **parameters: str) -> None:
+    async def change(self, name: str, **parameters: Any) -> None:
         async with self.database.transaction() as tx:
             await tx.execute(Q[name], **parameters)
+
+    def calls(self, kind: str) -> int:
+        """Return how many calls of a kind the platform has seen."""
+        return self.world.log.counts[kind]
 
     def places(self, stream: str = "packs") -> list[str]:
         """Return what the world holds, as the sightings should name it."""
@@ -127,3 +292,31 @@ class Bench:
             for message in self.world.messages(stream)
             for attachment in message.attachments
         )
+
+    async def close(self) -> None:
+        for connection in self._connections:
+            await connection.close()
+
+
+def build_bench(database: Database, url: str, profile: Profile = DEFAULT_PROFILE) -> Bench:
+    """Put a world with one account and one stream around a database."""
+    # Lanes wait on the clock; a pace without bounds keeps a hand-moved clock from standing still.
+    lanes = {kind: type(lane)(per_minute=1_000_000, burst=100_000) for kind, lane in profile.lanes.items()}
+    clock = VirtualClock(START)
+    world = World(1, clock, profile.but(lanes=lanes))
+    world.add_account("reader")
+    world.add_stream("packs", title="Packs")
+    return Bench(database, url, clock, world, make_parts(database, url, clock, world))
+
+
+def make_parts(database: Database, url: str, clock: VirtualClock, world: World, *, seed: int = 1) -> Parts:
+    """Put a process together; each one makes ids of its own."""
+    settings = load_settings({"HEADGATE_DATA_DIR": "/nonexistent"})
+    return build_parts(
+        settings,
+        url,
+        database,
+        clock=clock,
+        randomness=Randomness(seed),
+        connectors={"simulated": SimulatedConnector(world)},
+    )

@@ -5,34 +5,40 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from bench import START, Bench
+from bench import Bench, build_bench
+from missing import Missing, build_missing
 
-from headgate.app.parts import build_parts
-from headgate.kernel.randomness import Randomness
-from headgate.kernel.settings import load_settings
 from headgate.storage.database import Database
-from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
+from headgate.testing import PRESETS
 
 
 @pytest.fixture
 async def bench(database: Database, database_url: str) -> AsyncIterator[Bench]:
-    # Lanes wait on the clock; a pace without bounds keeps a hand-moved clock from standing still.
-    profile = PRESETS["telegram_like"]
-    lanes = {kind: type(lane)(per_minute=1_000_000, burst=100_000) for kind, lane in profile.lanes.items()}
-    clock = VirtualClock(START)
-    world = World(1, clock, profile.but(lanes=lanes))
-    world.add_account("reader")
-    world.add_stream("packs", title="Packs")
-    settings = load_settings({"HEADGATE_DATA_DIR": "/nonexistent"})
-    parts = build_parts(
-        settings,
-        database_url,
-        database,
-        clock=clock,
-        randomness=Randomness(1),
-        connectors={"simulated": SimulatedConnector(world)},
-    )
-    bench = Bench(database, database_url, clock, world, parts)
+    """Live events are hints here, and pages may be short without being the last."""
+    bench = build_bench(database, database_url)
     yield bench
-    if bench.claimer is not None:
-        await bench.claimer.connection.close()
+    await bench.close()
+
+
+@pytest.fixture
+async def proving(database: Database, database_url: str) -> AsyncIterator[Bench]:
+    """Live events are proof here, and the head may name a message that is deleted."""
+    bench = build_bench(database, database_url, PRESETS["discord_like"])
+    yield bench
+    await bench.close()
+
+
+@pytest.fixture
+async def lensed(database: Database, database_url: str) -> AsyncIterator[Bench]:
+    """The platform can be asked for documents and photos alone."""
+    bench = build_bench(database, database_url, PRESETS["telegram_like"])
+    yield bench
+    await bench.close()
+
+
+@pytest.fixture
+async def missing(database: Database, database_url: str) -> AsyncIterator[Missing]:
+    missing = build_missing(database, database_url)
+    await missing.follow()
+    yield missing
+    await missing.close()

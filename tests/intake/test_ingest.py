@@ -6,40 +6,38 @@ import asyncio
 from dataclasses import replace
 from uuid import UUID
 
-from bench import Bench
+from missing import STREAM, Missing
 
 from headgate.ingest.items import BATCH
-from headgate.intake.accept import accept_messages
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Kinds
+from headgate.jobs.letters import discard
 from headgate.storage import sightings
+from headgate.storage.dead_letters import DeadLetter, bury
+from headgate.storage.engine import cancel_jobs
 from headgate.testing import file_of
 
 
-async def test_more_than_a_batch_is_made_by_successors(bench: Bench) -> None:
-    for number in range(BATCH + 20):
-        bench.world.post("packs", files=[file_of(f"{number:04}.zip", str(number).encode())])
-    bench.clock.advance(60)
-    await bench.follow()
-    await bench.work()
-    assert await bench.column("titles", key="packs") == [f"{number:04}" for number in range(BATCH + 20)]
+async def test_more_than_a_batch_is_made_by_successors(missing: Missing) -> None:
+    names = [f"{number:04}" for number in range(BATCH + 20)]
+    await missing.accept(
+        *(missing.world.post(STREAM, files=[file_of(f"{name}.zip", name.encode())]) for name in names)
+    )
+    await missing.carry_out()
+    assert await missing.column("titles") == names
 
 
-async def test_accepting_and_ingesting_never_wait_for_each_other(bench: Bench) -> None:
-    message = bench.world.post("packs", files=[file_of("first.zip", b"one")])
-    await bench.follow()
-    channel_id = (await bench.stream()).id
-    async with bench.database.transaction() as tx:
-        await accept_messages(tx, channel_id, [message], ids=bench.parts.ids, now=bench.clock.now())
+async def test_accepting_and_ingesting_never_wait_for_each_other(missing: Missing) -> None:
+    message = missing.world.post(STREAM, files=[file_of("first.zip", b"one")])
+    await missing.accept(message)
     holds_the_job, accepting = asyncio.Event(), asyncio.Event()
 
     async def accept_again() -> None:
         await holds_the_job.wait()
         (attachment,) = message.attachments
         edited = replace(message, attachments=(replace(attachment, file_name="second.zip"),))
-        async with bench.database.transaction() as tx:
-            accepting.set()
-            await accept_messages(tx, channel_id, [edited], ids=bench.parts.ids, now=bench.clock.now())
+        accepting.set()
+        await missing.accept(edited)
 
     async def ingest_slowly(job: Job[UUID]) -> None:
         async with job.finish() as tx:
@@ -49,11 +47,37 @@ async def test_accepting_and_ingesting_never_wait_for_each_other(bench: Bench) -
             assert await sightings.take_waiting(tx, job.key, limit=10)
 
     other = asyncio.create_task(accept_again())
-    stepper = await bench.stepper()
-    slow = replace(bench.parts.execution, kinds=Kinds([Kind("ingest", UUID, ingest_slowly)]))
+    stepper = await missing.stepper()
+    slow = replace(stepper.execution, kinds=Kinds([Kind("ingest", UUID, ingest_slowly)]))
     job = await replace(stepper, execution=slow).claim()
     assert job is not None
     await replace(stepper, execution=slow).execute(job)
     await other
-    await bench.work()
-    assert await bench.column("titles", key="packs") == ["second"]
+    await missing.work()
+    assert await missing.column("titles") == ["second"]
+
+
+async def test_a_discarded_letter_holds_until_something_new_comes(missing: Missing) -> None:
+    await missing.accept(missing.world.post(STREAM, files=[file_of("first.zip", b"one")]))
+    now = missing.clock.now()
+    letter = DeadLetter(
+        id=missing.ids.new(),
+        kind="ingest",
+        key=str(missing.channel_id),
+        error_class="Crashed",
+        message="its worker died",
+        stack="",
+        attempts=1,
+        crashes=5,
+        first_tried_at=now,
+        died_at=now,
+    )
+    async with missing.database.transaction() as tx:
+        await cancel_jobs(tx, [f"ingest:{missing.channel_id}"])
+        await bury(tx, letter)
+        await discard(tx, letter.id, now=now)
+    assert await missing.work() == 0
+    missing.clock.advance(400)
+    await missing.accept(missing.world.post(STREAM, files=[file_of("second.zip", b"two")]))
+    await missing.work()
+    assert await missing.column("titles") == ["first", "second"]

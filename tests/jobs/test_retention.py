@@ -44,6 +44,26 @@ values ('account:a', 'read', now() - make_interval(days => %(age_days)s), 10, %(
 -- name: list_lane_change_ages
 select to_rate::int from lane_change order by 1
 
+-- name: insert_stream
+with added as (
+    insert into channel (id, platform, key, kind, title, created_at)
+    values (gen_random_uuid(), 'simulated', %(key)s, 'stream', '', now()) returning id
+)
+insert into stream (channel_id) select id from added
+
+-- name: insert_scans
+insert into scan (id, channel_id, trigger, reason, status, queued_at, ended_at)
+select gen_random_uuid(), c.id, 'schedule', n::text, 'SUCCEEDED', at, at
+from channel c, generate_series(1, %(scans)s::int) as n,
+     lateral (select %(newest_at)s::timestamptz - n * interval '1 day' as at) as times
+where c.key = %(key)s
+
+-- name: list_scan_ages
+select n.reason::int from scan n join channel c on c.id = n.channel_id where c.key = 'busy' order by 1
+
+-- name: count_quiet_scans
+select count(*)::int from scan n join channel c on c.id = n.channel_id where c.key = 'quiet'
+
 -- name: insert_attempt
 insert into login_attempt (key, failures, tried_at, blocked_until)
 select key, 1, tried_at, tried_at
@@ -151,3 +171,12 @@ async def test_attempts_to_sign_in_are_forgotten_after_a_day_of_real_time(
         await put(lab, "insert_attempt", age_h=age_h)
     await prune(lab)
     assert await column(lab, "list_attempts") == [1, 23]
+
+
+async def test_scans_are_kept_for_a_month_and_the_newest_for_good(lab: Lab, clock: VirtualClock) -> None:
+    for key, newest_at in (("busy", NOW), ("quiet", NOW - timedelta(days=400))):
+        await put(lab, "insert_stream", key=key)
+        await put(lab, "insert_scans", key=key, scans=40, newest_at=newest_at)
+    await prune(lab)
+    assert await column(lab, "list_scan_ages") == list(range(1, 31))
+    assert await column(lab, "count_quiet_scans") == [20]

@@ -8,7 +8,7 @@ import pytest
 from psycopg_pool import PoolClosed
 
 from headgate.kernel.clock import RealClock
-from headgate.storage.database import Database, wait_for_server
+from headgate.storage.database import Database, Refused, wait_for_server
 from headgate.storage.queries import QueryFile
 
 Q = QueryFile(
@@ -127,3 +127,23 @@ async def test_a_server_that_refuses_us_is_not_waited_for(database_url: str) -> 
     await wait_for_server(database_url.replace("/test_", "/missing_"), RealClock())
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(database_url.replace("/test_", "/missing_"))
+
+
+async def test_a_refused_block_is_undone_and_the_rest_goes_on(database: Database) -> None:
+    async with database.transaction() as tx:
+        await tx.raw("create table kept (number int check (number < 9))")
+        await tx.raw("insert into kept values (1)")
+        with pytest.raises(Refused, match="violates check constraint"):
+            async with tx.attempt():
+                await tx.raw("insert into kept values (2)")
+                await tx.raw("insert into kept values (9)")
+        async with tx.attempt():
+            await tx.raw("insert into kept values (3)")
+    async with database.transaction() as tx:
+        assert await tx.raw("select number from kept order by 1") == [{"number": 1}, {"number": 3}]
+
+
+async def test_a_wrong_statement_is_no_refusal_of_a_row(database: Database) -> None:
+    with pytest.raises(psycopg.ProgrammingError):
+        async with database.transaction() as tx, tx.attempt():
+            await tx.raw("select * from nothing_of_that_name")

@@ -28,7 +28,14 @@ _CLOCK_IN_SQL = re.compile(
     re.IGNORECASE,
 )
 # Leases, lanes and the engine's own rows are in real time, whatever the product's clock says.
-REAL_TIME_FILES = {"lanes.sql", "leases.sql", "engine.sql", "engine_status.sql", "vitals.sql"}
+REAL_TIME_FILES = {
+    "lanes.sql",
+    "leases.sql",
+    "engine.sql",
+    "engine_status.sql",
+    "listeners.sql",
+    "vitals.sql",
+}
 
 
 def test_upper_layers_import_lower_ones_and_neighbours_never() -> None:

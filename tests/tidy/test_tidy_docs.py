@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import runpy
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from repository import ROOT, list_under, shown
 
 from headgate.cli import errors
 from headgate.cli.main import COMMANDS
+from headgate.domain.channel_settings import ChannelSettings
+from headgate.domain.filters import Verdict
 
 pytestmark = pytest.mark.once
 
@@ -72,6 +75,12 @@ def test_the_page_of_settings_is_up_to_date() -> None:
     rendered = runpy.run_path(str(ROOT / "scripts/generate"))["render_configuration"]()
     written = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
     assert written == rendered, "run `make schema`"
+
+
+def test_every_setting_of_channels_and_every_verdict_is_documented() -> None:
+    guide = (ROOT / "docs/guides/settings-of-channels.md").read_text(encoding="utf-8")
+    names = [*ChannelSettings.model_fields, *get_args(Verdict)]
+    assert [name for name in names if f"`{name}`" not in guide] == []
 
 
 def test_every_exit_code_is_documented() -> None:

@@ -78,7 +78,9 @@ class Listeners:
     """One listener for each account that can have one."""
 
     parts: Parts
-    _tasks: dict[UUID, asyncio.Task[None]] = field(default_factory=dict[UUID, asyncio.Task[None]])
+    _tasks: dict[tuple[UUID, int], asyncio.Task[None]] = field(
+        default_factory=dict[tuple[UUID, int], asyncio.Task[None]]
+    )
 
     async def run(self) -> None:
         """Look for accounts now and then, and listen with each of them."""
@@ -87,29 +89,42 @@ class Listeners:
                 await self._look()
                 await self.parts.clock.sleep(LOOK_S)
         finally:
-            for task in self._tasks.values():
+            tasks, self._tasks = list(self._tasks.values()), {}
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _look(self) -> None:
         async with self.parts.database.transaction() as tx:
             accounts = await list_accounts(tx)
-        wanted = {account.id: account for account in accounts if self._can_listen(account)}
-        for account_id in self._tasks.keys() - wanted.keys():
-            self._tasks.pop(account_id).cancel()
-        for account_id in wanted.keys() - self._tasks.keys():
-            self._tasks[account_id] = asyncio.create_task(self._listen(wanted[account_id]))
+        # Another sign-in is another listener.
+        wanted = {(account.id, account.sign_in): account for account in accounts if self._can_listen(account)}
+        for which in self._tasks.keys() - wanted.keys():
+            self._tasks.pop(which).cancel()
+        for which, account in wanted.items():
+            if which not in self._tasks or self._tasks[which].done():
+                self._tasks[which] = asyncio.create_task(self._listen(account))
 
     def _can_listen(self, account: Account) -> bool:
         connector = self.parts.links.connectors.get(account.platform)
         return account.state == "active" and connector is not None and connector.manifest.live != "none"
 
     async def _listen(self, account: Account) -> None:
-        reference = AccountRef(account.id, account.platform, account.name, account.established)
-        intake = LiveIntake(account.id, self.parts.database, self.parts.clock, self.parts.ids)
+        reference = AccountRef(
+            account.id, account.platform, account.name, account.established, account.sign_in
+        )
+        parts = self.parts
+        intake = LiveIntake(
+            reference,
+            parts.links.manifest(account.platform),
+            parts.database,
+            parts.clock,
+            parts.ids,
+            parts.rules,
+        )
 
         async def listen() -> None:
             async with under_lease(self.parts, f"listen:{account.id}") as keeper:
-                await keeper.run(intake.run(self.parts.links, reference))
+                await keeper.run(intake.run(self.parts.links))
 
         await keep_going(self.parts, f"listening with {account.name}", listen)

@@ -11,8 +11,15 @@ from uuid import UUID
 
 from headgate.connectors.protocol import Connector
 from headgate.domain.retry import RetryPolicy
+from headgate.domain.schedule_knobs import Knobs
 from headgate.ingest.items import Ingest
+from headgate.intake.again import SingleMessages
+from headgate.intake.judging import Judge
 from headgate.intake.links import Links
+from headgate.intake.look import Looker
+from headgate.intake.misses import MissRetries
+from headgate.intake.rechecks import Rechecks
+from headgate.intake.rules import RulesCache
 from headgate.intake.scan import Scanner
 from headgate.jobs.cron import install_schedules
 from headgate.jobs.execution import Execution
@@ -58,6 +65,7 @@ class Parts:
     ids: Ids
     lanes: Lanes
     links: Links
+    rules: RulesCache
     kinds: Kinds
     execution: Execution
 
@@ -87,8 +95,21 @@ def build_parts(
     ids = Ids(clock, randomness.fork("ids"))
     lanes = Lanes(database, clock)
     links = Links(connectors, lanes, StoredSecrets(database, settings.data.dir))
-    scanner = Scanner(links, clock, ids, randomness.fork("scan"))
-    kinds = Kinds([scanner.kind(), Ingest(clock, ids).kind()])
+    rules = RulesCache(Knobs(**settings.intake.model_dump()), clock)
+    looker = Looker(links, clock, ids, randomness.fork("look"), rules)
+    scanner = Scanner(links, clock, ids, randomness.fork("scan"), rules)
+    judge = Judge(rules, clock, lambda platform: links.manifest(platform).lenses)
+    messages = SingleMessages(links, rules, clock, ids)
+    kinds = Kinds(
+        [
+            looker.kind(),
+            scanner.kind(),
+            judge.kind(),
+            MissRetries(messages).kind(),
+            Rechecks(messages).kind(),
+            Ingest(clock, ids).kind(),
+        ]
+    )
     kinds.add(retention_kind(settings.jobs, clock, kinds))
     execution = Execution(
         kinds=kinds,
@@ -99,7 +120,7 @@ def build_parts(
         max_crashes=settings.jobs.max_crashes,
         retry=RetryPolicy(max_attempts=settings.jobs.max_attempts),
     )
-    return Parts(settings, url, database, clock, ids, lanes, links, kinds, execution)
+    return Parts(settings, url, database, clock, ids, lanes, links, rules, kinds, execution)
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from headgate.app.loops import Listeners, keep_going, run_tick
 from headgate.app.parts import Parts
 from headgate.jobs.worker import Worker
 from headgate.kernel.logs import get_logger
-from headgate.storage import lanes
+from headgate.storage import intake_settings, lanes
 from headgate.storage.listen import Listener
 from headgate.web import WebParts, create_app
 from headgate.web.health import Readiness
@@ -46,6 +46,7 @@ class Service:
         """Run until `stop`, or until a part fails; what was begun is finished or given back."""
         listener = Listener(self.parts.url, self.parts.clock)
         listener.subscribe(lanes.NOTICES, self.parts.lanes.hear)
+        listener.subscribe(intake_settings.CHANNEL, self.parts.rules.hear)
         async with self._http(listener), self._hear(listener), self._loops(), self._worker():
             await on_ready()
             await self._wait_for(stop)

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
-from headgate.app.server import open_server
 from headgate.cli import jobs_tables
+from headgate.cli.desk import Desk, at_desk
 from headgate.cli.errors import FAILED
 from headgate.cli.output import AsJson, Yes, confirm, print_json
 from headgate.domain.errors import UserError
 from headgate.jobs import letters, wake
 from headgate.jobs.kinds import Kinds, Wake
-from headgate.kernel.clock import Clock, RealClock, ScaledClock
+from headgate.kernel.clock import RealClock
 from headgate.kernel.randomness import Randomness
-from headgate.kernel.settings import Settings, load_settings
 from headgate.storage import dead_letters, engine
-from headgate.storage.database import Database, Tx
+from headgate.storage.database import Tx
 from headgate.storage.dead_letters import DeadLetter
-from headgate.storage.migrate import schema_status
-from headgate.storage.product_clock import get_anchor
 
 app = typer.Typer(no_args_is_help=True, help="Look at jobs and dead letters; retry or discard.")
 
@@ -38,30 +32,6 @@ All = Annotated[bool, typer.Option("--all", help="All open dead letters.")]
 ENDING_LENGTH = 12
 _ALL_LETTERS = 1_000_000
 _LIST_REMEDY = "`headgate jobs list` shows what there is."
-
-
-@dataclass(frozen=True)
-class Desk:
-    """The database that the settings name, with the product's clock on it."""
-
-    settings: Settings
-    database: Database
-    clock: Clock
-
-    def kinds(self) -> Kinds:
-        """Return all kinds of the product; only their rows are used here."""
-        from headgate.app.connectors import load_connectors
-        from headgate.app.parts import build_parts
-
-        parts = build_parts(
-            self.settings,
-            self.database.url,
-            self.database,
-            clock=self.clock,
-            randomness=Randomness(),
-            connectors=load_connectors(),
-        )
-        return parts.kinds
 
 
 @app.command("list")
@@ -99,7 +69,7 @@ def list_jobs(
         else:
             jobs_tables.print_overview(overview, real_now=RealClock().now(), now=desk.clock.now())
 
-    _at_desk(look)
+    at_desk(look)
 
 
 @app.command()
@@ -127,7 +97,7 @@ def show(
         else:
             jobs_tables.print_letter(letter, now=desk.clock.now())
 
-    _at_desk(look)
+    at_desk(look)
 
 
 @app.command()
@@ -140,12 +110,12 @@ def retry(
         chosen = await _choose(desk, references, every=every, kind=kind)
         if every and chosen:
             confirm(f"Replay {_counted(chosen)}?", yes=yes)
-        kinds = desk.kinds()
+        kinds = _kinds(desk)
         await _each(
             desk, chosen, "replayed", lambda tx, one: letters.replay(tx, kinds, one, now=desk.clock.now())
         )
 
-    _at_desk(replay_all)
+    at_desk(replay_all)
 
 
 @app.command()
@@ -160,7 +130,7 @@ def discard(
             confirm(f"Discard {_counted(chosen)}? Their work stays undone.", yes=yes)
         await _each(desk, chosen, "discarded", lambda tx, one: letters.discard(tx, one, now=desk.clock.now()))
 
-    _at_desk(discard_all)
+    at_desk(discard_all)
 
 
 @app.command()
@@ -180,7 +150,7 @@ def keep(
         ending = "is kept from now on" if kept else "will be pruned in its time"
         typer.echo(f"The dead letter of {letter.kind} {letter.key} {ending}.")
 
-    _at_desk(mark)
+    at_desk(mark)
 
 
 @app.command()
@@ -199,42 +169,23 @@ def cancel(
                 raise UserError(f"No job of {kind} {key} is queued or running.", remedy=_LIST_REMEDY)
         typer.echo(f"The job of {kind} {key} is cancelled.")
 
-    _at_desk(take_away)
+    at_desk(take_away)
 
 
-def _at_desk(work: Callable[[Desk], Awaitable[None]]) -> None:
-    async def run() -> None:
-        async with _open_desk() as desk:
-            await work(desk)
+def _kinds(desk: Desk) -> Kinds:
+    """Return all kinds of the product; only their rows are used here."""
+    from headgate.app.connectors import load_connectors
+    from headgate.app.parts import build_parts
 
-    asyncio.run(run())
-
-
-@asynccontextmanager
-async def _open_desk() -> AsyncGenerator[Desk, None]:
-    settings = load_settings()
-    async with open_server(settings) as url:
-        if not (await schema_status(url)).current:
-            raise UserError(
-                "The database is not up to date.", remedy="Run `headgate db migrate`, or start Headgate once."
-            )
-        database = Database(url, RealClock(), size=2, name="headgate jobs")
-        await database.open()
-        try:
-            yield Desk(settings, database, await _product_clock(database))
-        finally:
-            await database.close()
-
-
-async def _product_clock(database: Database) -> Clock:
-    """Return the clock that the services of this database go by; a demo's runs fast."""
-    async with database.transaction() as tx:
-        anchor = await get_anchor(tx)
-    if anchor is None:
-        return RealClock()
-    return ScaledClock(
-        real_anchor=anchor.real_anchor, product_anchor=anchor.product_anchor, scale=anchor.scale
+    parts = build_parts(
+        desk.settings,
+        desk.database.url,
+        desk.database,
+        clock=desk.clock,
+        randomness=Randomness(),
+        connectors=load_connectors(),
     )
+    return parts.kinds
 
 
 def _job_number(reference: str) -> int | None:

@@ -27,6 +27,7 @@ class Entry:
 
 
 RUN = "Run"
+FOLLOW = "Follow"
 LOOK_AFTER = "Look after"
 MEASURE = "Measure and try"
 
@@ -35,10 +36,16 @@ COMMANDS = {
     "demo": Entry("headgate.cli.up:demo", "Run everything with a simulated world, in quick time.", RUN),
     "worker": Entry("headgate.cli.up:worker", "Run only the workers; any number, on any machine.", RUN),
     "web": Entry("headgate.cli.up:web", "Run only the web server.", RUN),
+    "account": Entry("headgate.cli.account:app", "Sign accounts in and out.", FOLLOW),
+    "channel": Entry("headgate.cli.channel:app", "Follow channels; scan, switch, remove them.", FOLLOW),
+    "explain": Entry("headgate.cli.explain:explain", "Explain what was read of a channel, and why.", FOLLOW),
     "doctor": Entry("headgate.cli.doctor:doctor", "Find what is wrong, and how to mend it.", LOOK_AFTER),
     "config": Entry("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
     "db": Entry("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),
     "jobs": Entry("headgate.cli.jobs:app", "Look at jobs and dead letters; retry or discard.", LOOK_AFTER),
+    "miss": Entry(
+        "headgate.cli.misses:app", "Look at what could not be read or ingested; try it again.", LOOK_AFTER
+    ),
     "user": Entry("headgate.cli.users:app", "Add, list and remove who may sign in.", LOOK_AFTER),
     "bench": Entry("headgate.cli.bench:app", "Measure, each figure beside its floor.", MEASURE),
     "sim": Entry("headgate.cli.sim:sim", "Run the product against seeded faults.", MEASURE),

@@ -95,17 +95,23 @@ async def _server() -> AsyncGenerator[str, None]:
 def _simulated_settings() -> Settings:
     from headgate.kernel.settings import load_settings
 
-    return load_settings({"HEADGATE_JOBS_TICK_S": "3", "HEADGATE_DATA_DIR": "/nonexistent"})
+    # Short intervals: what only the schedule finds must be found before the play ends.
+    intervals = {"SKIP_WINDOW_S": 30, "HOT_S": 60, "WARM_S": 90, "COLD_S": 120, "LIVE_S": 180, "EVERY_NTH": 2}
+    return load_settings(
+        {
+            "HEADGATE_JOBS_TICK_S": "3",
+            "HEADGATE_DATA_DIR": "/nonexistent",
+            **{f"HEADGATE_INTAKE_{name}": str(value) for name, value in intervals.items()},
+        }
+    )
 
 
 def build_product(database: Database, clock: Clock, randomness: Randomness, connector: Connector) -> Product:
     """Wire the product as a real process does, without the web."""
     from headgate.app.loops import Listeners, keep_going, run_tick
     from headgate.app.parts import build_parts
-    from headgate.domain.errors import WorkError
-    from headgate.intake.channels import follow_all
+    from headgate.intake.discovery import follow_all
     from headgate.testing.simulator import Product
-    from headgate.testing.simulator.play import ACCOUNT
 
     parts = build_parts(
         _simulated_settings(),
@@ -116,14 +122,8 @@ def build_product(database: Database, clock: Clock, randomness: Randomness, conn
         connectors={"simulated": connector},
     )
 
-    async def follow() -> None:
-        while True:
-            try:
-                await follow_all(database, parts.links, parts.ids, clock, name=ACCOUNT)
-            except WorkError:
-                await clock.sleep(5)
-            else:
-                return
+    async def follow(account: str) -> None:
+        await follow_all(database, parts.links, parts.ids, clock, name=account)
 
     def tick() -> Coroutine[Any, Any, None]:
         return keep_going(parts, "the tick", lambda: run_tick(parts))
@@ -131,7 +131,7 @@ def build_product(database: Database, clock: Clock, randomness: Randomness, conn
     def listen() -> Coroutine[Any, Any, None]:
         return keep_going(parts, "the listeners", Listeners(parts).run)
 
-    return Product(parts.execution, parts.kinds, [follow, tick, listen])
+    return Product(parts.execution, parts.kinds, [tick, listen], follow)
 
 
 def _print_outcomes(outcomes: list[Outcome], failed: list[Outcome], faults: str) -> None:

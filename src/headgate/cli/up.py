@@ -133,7 +133,7 @@ async def _serve_demo(settings: Settings) -> None:
 
 async def _follow_everything(parts: Parts) -> None:
     """Give the demo's library something to follow: every stream that its accounts can see."""
-    from headgate.intake.channels import follow_all
+    from headgate.intake.discovery import follow_all
     from headgate.testing.demo_world import ACCOUNTS
 
     for name in ACCOUNTS:

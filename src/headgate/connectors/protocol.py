@@ -106,6 +106,25 @@ class Sent:
     sent_at: datetime
 
 
+@dataclass(frozen=True)
+class Question:
+    """What a login needs to know next, to be put to a person."""
+
+    name: str
+    prompt: str
+    secret: bool = False
+    """Not to be shown while it is typed."""
+    choices: tuple[str, ...] = ()
+    """The only answers there are; empty where any text may be one."""
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """A login has succeeded; the secrets are what opens the account from now on."""
+
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
 class Link(Protocol):
     """One account's open connection to its platform."""
 
@@ -178,6 +197,20 @@ class Connector(Protocol):
 
     @property
     def manifest(self) -> Manifest: ...
+
+    async def login(
+        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
+    ) -> Question | SignedIn:
+        """Go one step on with a login: ask for what is missing, or return what is to be stored.
+
+        `secrets` are those of an earlier login, `answers` all that were given so far, by the names of their
+        questions. A wrong answer is an error that classifies as `AuthFailed`.
+        """
+        ...
+
+    async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
+        """End the session on the platform; one that has ended already is no error."""
+        ...
 
     async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
         """Open the connection of one account."""

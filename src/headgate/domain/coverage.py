@@ -1,10 +1,75 @@
-"""What a reading proves about a stream."""
+"""Coverage: what a reading proves about a stream, and what is left to read.
+
+The database keeps coverage and does the arithmetic on it; these are the same rules for a handful of spans, by
+which the database's answers are checked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from headgate.domain.messages import Span
+from headgate.domain.messages import Lens, Span
+
+
+@dataclass(frozen=True)
+class Hole:
+    """Something to read: a span that a lens has not covered, and the platform's bookmark to its end."""
+
+    lens: Lens
+    span: Span
+    bookmark: str = ""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left below the bound: the newest messages, which may be too young, and everything older."""
+
+    tip: bool
+    inner: bool
+
+
+def choose_hole(holes: Sequence[Hole], *, bound: int, with_tip: bool) -> Hole | None:
+    """Choose what to read next: the tip if it may be settled, inner gaps newest first, then what is older."""
+    newest_first = sorted(holes, key=lambda hole: hole.span.end, reverse=True)
+    return next((hole for hole in newest_first if with_tip or hole.span.end < bound), None)
+
+
+def what_is_left(holes: Iterable[Hole], *, bound: int) -> Left:
+    """Tell the tip from the rest."""
+    listed = list(holes)
+    return Left(
+        tip=any(hole.span.end >= bound for hole in listed),
+        inner=any(hole.span.end < bound for hole in listed),
+    )
+
+
+def merge(spans: Iterable[Span]) -> list[Span]:
+    """Return the same positions as disjoint spans in order; the order of adding does not matter."""
+    merged: list[Span] = []
+    for span in sorted(span for span in spans if not span.empty):
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
+
+
+def uncovered(covered: Iterable[Span], *, floor: int, bound: int) -> list[Span]:
+    """Return what is there to read: [floor, bound) minus what is covered, in order."""
+    holes: list[Span] = []
+    start = floor
+    for span in merge(covered):
+        if span.end <= start:
+            continue
+        if span.start >= bound:
+            break
+        if span.start > start:
+            holes.append(Span(start, span.start))
+        start = span.end
+    if start < bound:
+        holes.append(Span(start, bound))
+    return holes
 
 
 def proven_span(

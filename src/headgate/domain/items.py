@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-ItemKind = Literal["package", "clip", "picture", "file"]
+ItemKind = Literal["package", "clip", "picture", "file", "link"]
 
 _ARCHIVE = re.compile(
     r"\.(zip|rar|7z|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz|zst)|(?P<volume>[zr]\d\d)|(7z|zip|rar)\.(?P<part>\d{3}))$",
@@ -13,8 +13,10 @@ _ARCHIVE = re.compile(
 )
 
 
-def item_kind(*, file_name: str, mime_type: str) -> ItemKind:
-    """Tell packages, clips and pictures from other files; the name outranks what a platform guesses."""
+def item_kind(*, file_name: str, mime_type: str, url: str = "") -> ItemKind:
+    """Tell links, packages, clips and pictures from other files; a name outranks what a platform guesses."""
+    if url:
+        return "link"
     if _ARCHIVE.search(file_name):
         return "package"
     if mime_type.startswith("video/"):
@@ -24,8 +26,10 @@ def item_kind(*, file_name: str, mime_type: str) -> ItemKind:
     return "file"
 
 
-def item_title(file_name: str) -> str:
+def item_title(file_name: str, *, url: str = "") -> str:
     """Return the name that people see: without the ending, underscores as spaces, volumes told apart."""
+    if url:
+        return url.partition("://")[2].removeprefix("www.").rstrip("/") or url
     if not file_name:
         return "Unnamed"
     found = _ARCHIVE.search(file_name)

@@ -8,9 +8,6 @@ from typing import Literal
 
 Lens = Literal["documents", "photos", "everything"]
 
-FIRST_POSITION = 0
-LAST_POSITION = 2**63 - 2
-
 
 @dataclass(frozen=True, order=True)
 class Span:
@@ -52,6 +49,7 @@ class Message:
     sent_at: datetime
     author: str = ""
     from_bot: bool = False
+    from_webhook: bool = False
     text: str = ""
     topic: str = ""
     album: str = ""

@@ -1,20 +1,28 @@
-"""Makes items of kept sightings: one set of statements a batch, together with the job's completion."""
+"""Makes items of kept sightings: one set of statements a batch, together with the job's completion.
+
+A sighting of which no item can be made becomes a miss, and does not hold up the others of its batch.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from headgate.domain.errors import error_class
 from headgate.domain.items import content_key, item_kind, item_title
+from headgate.domain.misses import MISS_CAP
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
-from headgate.storage import sightings
-from headgate.storage.database import Tx
+from headgate.storage import misses, sightings
+from headgate.storage.database import Refused, Tx
 from headgate.storage.events import Event, publish
+from headgate.storage.judging import show_items_of
+from headgate.storage.misses import Failure
 from headgate.storage.sightings import NewItem, WaitingSighting
 
 KIND = "ingest"
@@ -34,12 +42,27 @@ class WaitingRows:
         """Nothing to do: the sightings still wait."""
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What came of some sightings."""
+
+    new_items: int
+    made: tuple[WaitingSighting, ...]
+    failures: tuple[Failure, ...]
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(
+            self.new_items + other.new_items, self.made + other.made, self.failures + other.failures
+        )
+
+
 @dataclass
 class Ingest:
     """Turns kept sightings into items."""
 
     clock: Clock
     ids: Ids
+    miss_cap: int = MISS_CAP
 
     def kind(self) -> Kind[UUID]:
         return Kind(name=KIND, parse_key=UUID, handle=self.ingest, rows=WaitingRows())
@@ -48,11 +71,42 @@ class Ingest:
         """Make items of the next batch of sightings; wake a successor if more are waiting."""
         async with job.finish() as tx:
             waiting = await sightings.take_waiting(tx, job.key, limit=BATCH)
-            items = [self._item(sighting) for sighting in waiting]
-            if await sightings.insert_items(tx, job.key, items, now=self.clock.now()):
-                await publish(tx, Event("items"))
+            if not waiting:
+                return
+            outcome = await self._make(tx, job.key, waiting)
+            await self._settle(tx, job.key, outcome)
             if len(waiting) == BATCH:
                 await enqueue(tx, [Wake(KIND, str(job.key))])
+
+    async def _make(self, tx: Tx, channel_id: UUID, waiting: Sequence[WaitingSighting]) -> Outcome:
+        """Make items of all; if the database refuses, of each half, down to the row that is to blame."""
+        items = [self._item(sighting) for sighting in waiting]
+        try:
+            async with tx.attempt():
+                made = await sightings.insert_items(tx, channel_id, items, now=self.clock.now())
+        except Refused as error:
+            if len(waiting) == 1:
+                return Outcome(0, (), (_failure(waiting[0], error),))
+            middle = len(waiting) // 2
+            first = await self._make(tx, channel_id, waiting[:middle])
+            return first + await self._make(tx, channel_id, waiting[middle:])
+        return Outcome(made, tuple(waiting), ())
+
+    async def _settle(self, tx: Tx, channel_id: UUID, outcome: Outcome) -> None:
+        """Write down what failed, and forget the misses of what did not."""
+        await misses.resolve(
+            tx,
+            channel_id,
+            message_keys=[sighting.message_key for sighting in outcome.made],
+            attachment_keys=[sighting.attachment_key for sighting in outcome.made],
+        )
+        await misses.note_failed_sightings(
+            tx, channel_id, outcome.failures, ids=self.ids, now=self.clock.now(), cap=self.miss_cap
+        )
+        # An item that is known may be hidden, because so far nothing of it was kept.
+        shown = await show_items_of(tx, [sighting.id for sighting in outcome.made])
+        if outcome.new_items or shown:
+            await publish(tx, Event("items"))
 
     def _item(self, sighting: WaitingSighting) -> NewItem:
         return NewItem(
@@ -63,8 +117,12 @@ class Ingest:
                 attachment_key=sighting.attachment_key,
                 content_id=sighting.content_id,
             ),
-            kind=item_kind(file_name=sighting.file_name, mime_type=sighting.mime_type),
-            title=item_title(sighting.file_name),
+            kind=item_kind(file_name=sighting.file_name, mime_type=sighting.mime_type, url=sighting.url),
+            title=item_title(sighting.file_name, url=sighting.url),
             size_bytes=sighting.size_bytes,
             sent_at=sighting.sent_at,
         )
+
+
+def _failure(sighting: WaitingSighting, error: Refused) -> Failure:
+    return Failure(sighting.message_key, sighting.attachment_key, error_class(error), str(error))

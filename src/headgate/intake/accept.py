@@ -1,61 +1,41 @@
-"""Takes messages in: every attachment becomes a sighting, whichever way the message came."""
+"""Takes messages in: every candidate becomes a sighting with its verdict, whichever way the message came.
+
+Pages, live events, rechecks and misses all come through here, so that they cannot judge differently.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.messages import Message
+from headgate.domain.filters import KEPT, Candidate
+from headgate.domain.messages import Attachment, Message
+from headgate.domain.rules import ChannelRules
+from headgate.domain.schedule import RATE_OVER_H, raised_rate
+from headgate.domain.text import LONGEST_KEY, clipped, is_key, is_whole, storable
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
+from headgate.kernel.clock import utc_from_timestamp
 from headgate.kernel.ids import Ids
+from headgate.storage import judging, misses, streams
 from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish
 from headgate.storage.sightings import NewSighting, upsert_sightings
+from headgate.storage.streams import LockedStream
 
-KEPT = "kept"
-UNREADABLE = "unreadable"
-
-
-def sightings_of(message: Message, ids: Ids) -> Iterable[NewSighting]:
-    """Return what a message holds, one sighting an attachment."""
-    for attachment in message.attachments:
-        yield NewSighting(
-            id=ids.new(),
-            message_key=message.key,
-            attachment_key=attachment.key,
-            position=message.position,
-            topic=message.topic,
-            album=message.album,
-            author=message.author,
-            file_name=attachment.file_name,
-            size_bytes=attachment.size_bytes,
-            mime_type=attachment.mime_type,
-            content_id=attachment.content_id,
-            sent_at=message.sent_at,
-            version_at=_version(message),
-            verdict=KEPT,
-        )
+NEVER_EDITED = utc_from_timestamp(0)
+RECENT = timedelta(hours=RATE_OVER_H)
+"""Older messages say nothing about how often new ones come."""
 
 
-def unreadable_sighting(key: str, ids: Ids, *, now: datetime) -> NewSighting:
-    """Remember a message that cannot be parsed, so that it can be fetched again by its key."""
-    return NewSighting(
-        id=ids.new(),
-        message_key=key,
-        attachment_key="",
-        position=0,
-        topic="",
-        album="",
-        author="",
-        file_name="",
-        size_bytes=0,
-        mime_type="",
-        content_id="",
-        sent_at=now,
-        version_at=now,
-        verdict=UNREADABLE,
-    )
+@dataclass(frozen=True)
+class Accepted:
+    """What became of some messages."""
+
+    new_kept: int
+    """Sightings that were not known before and are kept."""
 
 
 async def accept_messages(
@@ -63,23 +43,112 @@ async def accept_messages(
     channel_id: UUID,
     messages: Sequence[Message],
     *,
+    rules: ChannelRules,
     ids: Ids,
     now: datetime,
+    seen_at: datetime | None = None,
     unreadable: Sequence[str] = (),
-) -> int:
-    """Store the sightings of messages and wake their ingest; returns how many are new or changed.
+) -> Accepted:
+    """Store what messages hold, wake its ingest, and keep count, all under the stream's lock.
 
-    The wake-up comes first: it may wait for a running ingest, which in turn wants the sightings. Whoever
-    holds sightings must not wait for a job.
+    `seen_at` is when they were asked for, if that was before now: what was deleted later stays so.
+
+    The wake-up comes before the sightings: it may wait for a running ingest, which in turn wants the
+    sightings. Whoever holds sightings must not wait for a job.
     """
-    newest = {message.key: message for message in sorted(messages, key=_version)}
-    sightings = [sighting for message in newest.values() for sighting in sightings_of(message, ids)]
-    if sightings:
+    await streams.lock_stream(tx, channel_id)
+    fitting = [message for message in messages if _fits(message)]
+    odd = [clipped(message.key) for message in messages if not _fits(message)]
+    newest = {message.key: message for message in sorted(fitting, key=_version)}
+    sightings = [
+        sighting for message in newest.values() for sighting in sightings_of(message, rules=rules, ids=ids)
+    ]
+    if any(sighting.verdict == KEPT for sighting in sightings):
         await enqueue(tx, [Wake("ingest", str(channel_id))])
-    sightings += [unreadable_sighting(key, ids, now=now) for key in dict.fromkeys(unreadable)]
-    return await upsert_sightings(tx, channel_id, sightings, now=now)
+    holding = sorted({sighting.message_key for sighting in sightings})
+    known_items = await judging.list_items_of(tx, channel_id, holding)
+    new_kept = await upsert_sightings(tx, channel_id, sightings, now=now, seen_at=seen_at or now)
+    # Settings may have changed since it was seen last, and so may the message: nobody else looks at it again.
+    if await judging.show_items(tx, known_items):
+        await publish(tx, Event("items"))
+    await misses.clear_read(tx, channel_id, list(newest))
+    missing = list(dict.fromkeys([*unreadable, *odd]))
+    await misses.note_unreadable(tx, channel_id, missing, ids=ids, now=now)
+    return Accepted(new_kept)
+
+
+async def count_covered(
+    tx: Tx, channel_id: UUID, locked: LockedStream, messages: Sequence[Message], *, now: datetime
+) -> int:
+    """Count messages that are about to be covered, each once, and let the stream's rate follow."""
+    uncounted = await streams.list_uncounted(tx, channel_id, [message.position for message in messages])
+    sent_ats = {message.position: message.sent_at for message in messages if message.position in uncounted}
+    if sent_ats:
+        arrivals = sum(sent_at > now - RECENT for sent_at in sent_ats.values())
+        rate = raised_rate(locked.arrival_rate, arrivals=arrivals, rated_at=locked.rated_at, now=now)
+        await streams.count_messages(tx, channel_id, messages=len(sent_ats), arrival_rate=rate, now=now)
+    return len(sent_ats)
+
+
+def sightings_of(message: Message, *, rules: ChannelRules, ids: Ids) -> Iterator[NewSighting]:
+    """Return what a message holds: its files and its links, each judged."""
+    for attachment in message.attachments:
+        yield _sighting(message, attachment, url="", rules=rules, ids=ids)
+    for number, url in enumerate(dict.fromkeys(message.links)):
+        link = Attachment(
+            f"link:{number}", file_name="", size_bytes=0, mime_type="", content_id=f"link:{url}"
+        )
+        yield _sighting(message, link, url=url, rules=rules, ids=ids)
+
+
+def _sighting(
+    message: Message, attachment: Attachment, *, url: str, rules: ChannelRules, ids: Ids
+) -> NewSighting:
+    candidate = Candidate(
+        file_name=storable(attachment.file_name),
+        mime_type=storable(attachment.mime_type),
+        size_bytes=attachment.size_bytes,
+        author=storable(message.author),
+        from_bot=message.from_bot,
+        from_webhook=message.from_webhook,
+        url=storable(url),
+    )
+    judged = rules.judge(candidate, topic=message.topic)
+    return NewSighting(
+        id=ids.new(),
+        message_key=message.key,
+        attachment_key=attachment.key,
+        position=message.position,
+        topic=storable(message.topic),
+        album=storable(message.album),
+        author=candidate.author,
+        from_bot=message.from_bot,
+        from_webhook=message.from_webhook,
+        url=candidate.url,
+        file_name=candidate.file_name,
+        size_bytes=attachment.size_bytes,
+        mime_type=candidate.mime_type,
+        content_id=storable(attachment.content_id),
+        sent_at=message.sent_at,
+        version_at=_version(message),
+        verdict=judged.verdict,
+        settings_hash=judged.settings_hash,
+    )
+
+
+def _fits(message: Message) -> bool:
+    """Tell whether the tables can hold a message; one that they cannot is as good as unreadable."""
+    return (
+        is_key(message.key)
+        and is_whole(message.position)
+        and len(message.topic) <= LONGEST_KEY
+        and all(is_key(each.key) and is_whole(each.size_bytes) for each in message.attachments)
+    )
 
 
 def _version(message: Message) -> datetime:
-    """Return when a message got the form that it has."""
-    return message.edited_at or message.sent_at
+    """Return when a message got the form that it has; whatever was edited is newer than what never was.
+
+    The time that a message claims for itself is no measure: it may lie in the future.
+    """
+    return message.edited_at or NEVER_EDITED

@@ -10,7 +10,7 @@ from typing import Protocol
 from uuid import UUID
 
 from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
-from headgate.domain.errors import Elsewhere, WorkError
+from headgate.domain.errors import AuthFailed, Elsewhere, Restricted, WorkError
 from headgate.lanes import Lanes, plan_lanes
 
 
@@ -28,6 +28,8 @@ class AccountRef:
     platform: str
     name: str
     established: bool
+    sign_in: int = 0
+    """Which sign-in of the account is meant; a connection of an older one is closed."""
 
 
 @dataclass
@@ -37,7 +39,8 @@ class Links:
     connectors: Mapping[str, Connector]
     lanes: Lanes
     secrets: Secrets
-    _open: dict[UUID, Link] = field(default_factory=dict[UUID, Link])
+    _open: dict[UUID, tuple[int, Link]] = field(default_factory=dict[UUID, tuple[int, Link]])
+    """Each with its sign-in."""
     _opening: dict[UUID, asyncio.Lock] = field(default_factory=dict[UUID, asyncio.Lock])
 
     def manifest(self, platform: str) -> Manifest:
@@ -47,8 +50,13 @@ class Links:
     async def call(self, account: AccountRef, kind: CallKind) -> AsyncGenerator[Link, None]:
         """Make one call in the block, when its lane permits it; whatever it raises is one of our errors."""
         link = await self.link(account)
-        async with self.lanes.call(str(account.id), kind), self._classifying(account):
-            yield link
+        try:
+            async with self.lanes.call(str(account.id), kind), self._classifying(account):
+                yield link
+        except (AuthFailed, Restricted):
+            # After the next sign-in this connection would still be that of a session that has ended.
+            await self.drop(account.id)
+            raise
 
     @asynccontextmanager
     async def listening(self, account: AccountRef) -> AsyncGenerator[Link, None]:
@@ -73,13 +81,17 @@ class Links:
         """Return the open connection of an account; open it if need be."""
         lock = self._opening.setdefault(account.id, asyncio.Lock())
         async with lock:
-            if account.id not in self._open:
-                self._open[account.id] = await self._connect(account)
-            return self._open[account.id]
+            sign_in, link = self._open.get(account.id, (0, None))
+            if link is not None and sign_in == account.sign_in:
+                return link
+            await self.drop(account.id)
+            link = await self._connect(account)
+            self._open[account.id] = (account.sign_in, link)
+            return link
 
     async def drop(self, account_id: UUID) -> None:
         """Close an account's connection; the next call opens a new one."""
-        link = self._open.pop(account_id, None)
+        _, link = self._open.pop(account_id, (0, None))
         if link is not None:
             await link.close()
 

@@ -1,47 +1,89 @@
 """A scan: one page of one hole, then choose again from the database.
 
-A page's sightings, what it proves, the counters and the next step are one transaction with
-the end of its job; whatever is lost before that is read again and changes nothing.
+A page's sightings, what it proves, the counters, the scan's own row and the next step are one transaction
+with the end of its job; whatever is lost before that is read again and changes nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.errors import AuthFailed, Restricted
-from headgate.domain.messages import Page
-from headgate.domain.scan import INTERVAL_S, JITTER, NextScan, plan_next_scan
-from headgate.intake.accept import accept_messages
+from headgate.domain.breaker import Breaker, fail
+from headgate.domain.coverage import Hole, choose_hole, what_is_left
+from headgate.domain.errors import (
+    AuthFailed,
+    Elsewhere,
+    Gone,
+    Malformed,
+    RateLimited,
+    Restricted,
+    WorkError,
+    error_class,
+)
+from headgate.domain.messages import Page, Span
+from headgate.domain.retry import RetryPolicy
+from headgate.domain.rules import ChannelRules
+from headgate.domain.schedule import JITTER
+from headgate.intake.accept import accept_messages, count_covered
 from headgate.intake.accounts import note_account
+from headgate.intake.after_scan import AfterScan
 from headgate.intake.links import AccountRef, Links
+from headgate.intake.look import DISABLED, PERSON, UNKNOWN_BOUND
+from headgate.intake.look import KIND as LOOK
+from headgate.intake.rules import RulesCache
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.storage import streams
-from headgate.storage.database import Database, Tx
-from headgate.storage.streams import ScanState
+from headgate.storage import scans, streams, watches
+from headgate.storage.database import Tx
+from headgate.storage.scans import Scan, Step
+from headgate.storage.streams import LockedStream
 
 KIND = "scan"
-HEAD_FRESH_S = 5.0
-"""A head that was fetched so short a time ago serves as the bound of a page."""
+NOTHING_PROVEN = "the platform's answer proves nothing"
+HOLE_TRIES = 3
+"""So often a scan waits for a hole that cannot be read; then it fails, and the hole has its own time."""
+HOLES = RetryPolicy(first_delay_s=5.0, factor=4.0, longest_delay_s=6 * 3600.0)
 
 
-class StreamRows:
-    """Streams as the work of the kind `scan`."""
+class ScanRows:
+    """Scans under way, as the work of the kind `scan`."""
 
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
-        return await streams.list_due_streams(tx, now=now, limit=limit)
+        await scans.mend_clock(tx, now=now)
+        return await scans.list_due_scans(tx, now=now, limit=limit)
 
     async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        await streams.set_stream_due(tx, key, due_at=None)
+        await scans.set_scan_due(tx, key, due_at=None)
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        await streams.set_stream_due(tx, key, due_at=now)
+        await scans.set_scan_due(tx, key, due_at=now)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a job is about to do: read a hole below a bound, or nothing if there is none to be read now."""
+
+    scan: Scan
+    account: AccountRef
+    bound: int
+    hole: Hole | None
+    began_at: datetime
+
+
+@dataclass(frozen=True)
+class Held:
+    """A scan and its stream that the finishing transaction has to itself, as they are now."""
+
+    scan: Scan
+    stream: LockedStream
+    rules: ChannelRules
+    now: datetime
 
 
 @dataclass
@@ -52,128 +94,296 @@ class Scanner:
     clock: Clock
     ids: Ids
     randomness: Randomness
+    rules: RulesCache
+
+    def __post_init__(self) -> None:
+        self.after = AfterScan(self.links, self.randomness)
 
     def kind(self) -> Kind[UUID]:
-        return Kind(name=KIND, parse_key=UUID, handle=self.scan, rows=StreamRows())
+        return Kind(name=KIND, parse_key=UUID, handle=self.scan, rows=ScanRows(), runner="bulk")
 
     async def scan(self, job: Job[UUID]) -> None:
-        """Read one page of what is uncovered, if there is anything and somebody who can."""
+        """Read one page of what the scan under way has not covered."""
         async with job.database.transaction() as tx:
-            state = await streams.get_scan(tx, job.key)
-        if state is None:
+            rules = await self.rules.get(tx, job.key)
+            scan = await scans.get_scan(tx, job.key)
+            turn = await self._choose(tx, scan) if scan is not None else None
+        if scan is None:
             return
-        account = _reader(state)
-        if not state.enabled or account is None:
-            reason = "no_reader" if state.enabled else "disabled"
-            await self._end(job, state, NextScan(reason, self._later()))
-            return
-        try:
-            bound = await self._bound(job.database, state, account)
-            await self._read_page(job, state, account, bound)
-        except (AuthFailed, Restricted) as error:
-            await note_account(job.database, account, error)
-            await self._end(job, state, NextScan("no_reader", self._later()))
+        if not rules.enabled or (account := _reader(scan)) is None:
+            await self._give_up(job)
+        elif turn is None:
+            await self._wait_for_head(job, account)
+        elif turn.hole is None:
+            await self._finish_turn(job, turn, None)
+        else:
+            await self._read(job, turn, turn.hole)
 
-    async def _read_page(self, job: Job[UUID], state: ScanState, account: AccountRef, bound: int) -> None:
+    async def _choose(self, tx: Tx, scan: Scan) -> Turn | None:
+        """Choose the next hole; nothing if the head must be fetched before, or nobody can read."""
         now = self.clock.now()
-        with_tip = state.tip_after is None or state.tip_after <= now
-        async with job.database.transaction() as tx:
-            hole = await streams.next_hole(
-                tx, state.channel_id, lens=state.lens, bound=bound, with_tip=with_tip
-            )
-        if hole is None:
-            async with job.finish() as tx:
-                await self._end_in(tx, state, await self._plan(tx, state, bound, progress=True))
-            return
-        page_size = self.links.manifest(state.platform).page_size
-        async with self.links.call(account, "read") as link:
-            page = await link.read(
-                state.key, lens=state.lens, hole=hole, bound=bound, bookmark="", limit=page_size
-            )
-        await self._accept(job, state, page, bound=bound)
+        account = _reader(scan)
+        if scan.bound is None or account is None:
+            return None
+        if scan.bound == UNKNOWN_BOUND:
+            offered = self.links.manifest(scan.platform).lenses
+            lens = "everything" if "everything" in offered else scan.lenses[0]
+            return Turn(scan, account, UNKNOWN_BOUND, Hole(lens, Span(scan.floor, UNKNOWN_BOUND)), now)
+        bound = scan.bound
+        holes = await self._list_holes(tx, scan, bound=bound, now=now)
+        if what_is_left(holes, bound=bound).inner and scan.head is not None and scan.head >= bound:
+            # A long reading: what is new comes first.
+            bound = scan.head + 1
+            holes = await self._list_holes(tx, scan, bound=bound, now=now)
+        hole = choose_hole(holes, bound=bound, with_tip=_tip_settled(scan.tip_after, now))
+        return Turn(scan, account, bound, hole, now)
 
-    async def _accept(self, job: Job[UUID], state: ScanState, page: Page, *, bound: int) -> None:
+    async def _list_holes(self, tx: Tx, scan: Scan, *, bound: int, now: datetime) -> list[Hole]:
+        return await streams.list_holes(tx, scan.channel_id, bound=bound, direction=scan.direction, now=now)
+
+    async def _take(self, tx: Tx, channel_id: UUID) -> Held | None:
+        """Take settings, stream and scan, in this order; nothing if the scan has ended meanwhile."""
+        rules = await self.rules.get(tx, channel_id)
+        stream = await streams.lock_stream(tx, channel_id)
+        scan = await scans.get_scan(tx, channel_id)
+        return None if stream is None or scan is None else Held(scan, stream, rules, self.clock.now())
+
+    async def _give_up(self, job: Job[UUID]) -> None:
+        async with job.finish() as tx:
+            held = await self._take(tx, job.key)
+            if held is None:
+                return
+            if not held.rules.enabled:
+                await self.after.stop(tx, held.scan, "CANCELLED", DISABLED, due_at=None, now=held.now)
+            elif _reader(held.scan) is None:
+                # Its account may be back any time; until then nobody looks at its streams.
+                reason = _no_reader(held.scan)
+                await self.after.stop(tx, held.scan, "FAILED", reason, due_at=held.now, now=held.now)
+            else:
+                await self._read_on(tx, held, Step(), bound=held.scan.bound)
+
+    async def _wait_for_head(self, job: Job[UUID], account: AccountRef) -> None:
+        """Have the head fetched, which is done for many streams at once, by a look."""
+        async with job.finish() as tx:
+            # Jobs before streams: a look that ends holds its own row, and then wants the streams.
+            await enqueue(tx, [Wake(LOOK, str(account.id), PERSON)])
+            held = await self._take(tx, job.key)
+            if held is not None:
+                await scans.await_head(tx, held.scan.scan_id, now=held.now)
+                await streams.make_due(tx, job.key, due_at=held.now)
+
+    async def _read(self, job: Job[UUID], turn: Turn, hole: Hole) -> None:
+        scan = turn.scan
+        page_size = self.links.manifest(scan.platform).page_size
+        try:
+            async with self.links.call(turn.account, "read") as link:
+                page = await link.read(
+                    scan.key,
+                    lens=hole.lens,
+                    hole=hole.span,
+                    bound=turn.bound,
+                    bookmark=hole.bookmark,
+                    limit=min(scan.page_limit, page_size),
+                )
+        except (RateLimited, Elsewhere):
+            raise
+        except (AuthFailed, Restricted) as error:
+            await note_account(job.database, turn.account, error, now=self.clock.now())
+            await self._lose_account(job, turn, error)
+        except WorkError as error:
+            await self._fail_page(job, turn, hole, error)
+        else:
+            await self._finish_turn(job, turn, page)
+
+    async def _finish_turn(self, job: Job[UUID], turn: Turn, page: Page | None) -> None:
         """End the job with everything that the page brought."""
-        covered = [message for message in page.messages if message.position in page.proven]
         async with job.finish() as tx:
-            counted = await streams.lock_and_count(
-                tx,
-                state.channel_id,
-                positions=[message.position for message in covered],
-                kept=[bool(message.attachments) for message in covered],
-            )
-            now = self.clock.now()
-            await accept_messages(
-                tx, state.channel_id, page.messages, ids=self.ids, now=now, unreadable=page.unreadable
-            )
-            await streams.cover(
-                tx,
-                state.channel_id,
-                lens=state.lens,
-                epoch=state.epoch,
-                spans=[page.proven],
-                counted=counted,
-            )
-            plan = await self._plan(tx, state, bound, progress=not page.proven.empty)
-            await self._end_in(tx, state, plan)
+            held = await self._take(tx, job.key)
+            if held is None:
+                return
+            if not held.rules.enabled:
+                await self.after.stop(tx, held.scan, "CANCELLED", DISABLED, due_at=None, now=held.now)
+            elif page is None or turn.hole is None:
+                await self._go_on(tx, held, Step(), bound=turn.bound, tip_after=held.scan.tip_after)
+            else:
+                await self._accept(tx, held, turn, turn.hole, page)
+            if page is not None:
+                # Last, because all pages of an account meet at this row.
+                await streams.count_calls(tx, turn.account.id, kind="read", calls=1, now=held.now)
 
-    async def _bound(self, database: Database, state: ScanState, account: AccountRef) -> int:
-        """Return the end of what may be read: the head, fetched before the page is asked for, plus one.
-
-        The call for heads is filled up with the account's other streams, which then need none.
-        """
-        fresh_after = self.clock.now() - timedelta(seconds=HEAD_FRESH_S)
-        if state.head_checked_at is not None and state.head_checked_at >= fresh_after:
-            return _end_of(state.head)
-        limit = self.links.manifest(state.platform).heads_per_call
-        async with database.transaction() as tx:
-            keys = await streams.list_next_due_keys(
-                tx, account_id=account.id, channel_id=state.channel_id, limit=limit
-            )
-        asked = keys if state.key in keys else [state.key, *keys][:limit]
-        checked_at = self.clock.now()
-        async with self.links.call(account, "heads") as link:
-            told = await link.heads(asked)
-        heads = {key: head.position for key, head in told.items()}
-        async with database.transaction() as tx:
-            await streams.raise_heads(tx, account_id=account.id, heads=heads, now=checked_at)
-        known = [position for position in (heads.get(state.key), state.head) if position is not None]
-        return _end_of(max(known, default=None))
-
-    async def _plan(self, tx: Tx, state: ScanState, bound: int, *, progress: bool) -> NextScan:
-        """Look at what is left and decide when to go on."""
-        inner = await streams.next_hole(tx, state.channel_id, lens=state.lens, bound=bound, with_tip=False)
-        newest = await streams.next_hole(tx, state.channel_id, lens=state.lens, bound=bound, with_tip=True)
-        return plan_next_scan(
-            now=self.clock.now(),
-            progress=progress,
-            inner_left=inner is not None,
-            tip_left=newest is not None and newest.end == bound,
-            tip_after=state.tip_after,
-            settle_margin_s=self.links.manifest(state.platform).settle_margin_s,
-            interval_s=self.randomness.jittered(INTERVAL_S, part=JITTER),
+    async def _accept(self, tx: Tx, held: Held, turn: Turn, hole: Hole, page: Page) -> None:
+        scan, now = held.scan, held.now
+        accepted = await accept_messages(
+            tx,
+            scan.channel_id,
+            page.messages,
+            rules=held.rules,
+            ids=self.ids,
+            now=now,
+            seen_at=turn.began_at,
+            unreadable=page.unreadable,
         )
+        if scan.failures:
+            await watches.mend_watch(tx, channel_id=scan.channel_id, account_id=turn.account.id)
+        step = Step(pages=1, items=accepted.new_kept, read_calls=1)
+        if turn.bound == UNKNOWN_BOUND:
+            # What was read without a head proves nothing; now there is one.
+            newest = max((message.position for message in page.messages), default=None)
+            await streams.raise_head(tx, scan.channel_id, head=newest)
+            await self._read_on(tx, held, step, bound=0 if newest is None else newest + 1)
+        elif held.stream.epoch != turn.scan.epoch:
+            # Everything is to be read again, this page too.
+            await self._read_on(tx, held, step, bound=turn.bound)
+        else:
+            counted = await self._cover(tx, held, hole, page)
+            step = replace(step, messages=counted, span=page.proven)
+            await self._judge_proof(tx, held, turn, hole, page.proven, step)
 
-    async def _end(self, job: Job[UUID], state: ScanState, plan: NextScan) -> None:
+    async def _cover(self, tx: Tx, held: Held, hole: Hole, page: Page) -> int:
+        """Add what the page proves; returns how many of its messages no reading had covered before."""
+        channel_id, proven = held.scan.channel_id, page.proven
+        covered = {message.position: message for message in page.messages if message.position in proven}
+        counted = await count_covered(tx, channel_id, held.stream, list(covered.values()), now=held.now)
+        await streams.cover(tx, channel_id, lens=hole.lens, spans=[proven])
+        if hole.bookmark or page.bookmark:
+            await streams.move_bookmark(tx, channel_id, lens=hole.lens, proven=proven, bookmark=page.bookmark)
+        return counted
+
+    async def _judge_proof(
+        self, tx: Tx, held: Held, turn: Turn, hole: Hole, proven: Span, step: Step
+    ) -> None:
+        """The newest messages may be too young: their turn comes later, and older holes go on meanwhile."""
+        is_tip, waited = hole.span.end >= turn.bound, held.scan.tip_after is not None
+        if proven.empty and (waited or not is_tip):
+            await self._note_failure(tx, held, hole, Malformed(NOTHING_PROVEN))
+        tip_after = held.scan.tip_after
+        if is_tip:
+            young = proven.empty or proven.end < hole.span.end
+            margin_s = max(self.links.manifest(held.scan.platform).settle_margin_s, 1.0)
+            tip_after = held.now + timedelta(seconds=margin_s) if young else None
+        await self._go_on(tx, held, step, bound=turn.bound, tip_after=tip_after)
+
+    async def _go_on(self, tx: Tx, held: Held, step: Step, *, bound: int, tip_after: datetime | None) -> None:
+        """Decide by what is left: the next page now, the newest messages once settled, or the end."""
+        scan, now = held.scan, held.now
+        holes = await self._list_holes(tx, scan, bound=bound, now=now)
+        over = (step.pages and not scan.auto_continue) or not holes
+        ready = choose_hole(holes, bound=bound, with_tip=_tip_settled(tip_after, now)) is not None
+        due_at = now if ready or over or tip_after is None else tip_after
+        if tip_after != scan.tip_after:
+            await scans.wait_for_tip(tx, scan.channel_id, tip_after=tip_after)
+        await scans.go_on(tx, scan, step, bound=bound, due_at=due_at, now=now)
+        if over:
+            await self.after.succeed(tx, scan.after(step), held.rules, now=now)
+        elif step.pages and _head_is_old(held):
+            # The next look, which every tick finds due, fetches it together with others.
+            await scans.await_head(tx, scan.scan_id, now=now)
+            await streams.make_due(tx, scan.channel_id, due_at=now)
+        elif due_at <= now:
+            await enqueue(tx, [Wake(KIND, str(scan.channel_id))])
+
+    async def _read_on(self, tx: Tx, held: Held, step: Step, *, bound: int | None) -> None:
+        """Have the next page read at once, by whoever reads the stream now."""
+        await scans.go_on(tx, held.scan, step, bound=bound, due_at=held.now, now=held.now)
+        await enqueue(tx, [Wake(KIND, str(held.scan.channel_id))])
+
+    async def _lose_account(self, job: Job[UUID], turn: Turn, error: AuthFailed | Restricted) -> None:
+        """Let somebody else read on, or wait for the account."""
         async with job.finish() as tx:
-            await self._end_in(tx, state, plan)
+            held = await self._take(tx, job.key)
+            if held is None:
+                return
+            message = f"{turn.account.name}: {error}"
+            step = Step(read_calls=1, error_message=message)
+            if held.scan.account_id != turn.account.id:
+                await self._read_on(tx, held, step, bound=held.scan.bound)
+            else:
+                await self._fail(tx, held, step, due_at=held.now)
+            await streams.count_calls(tx, turn.account.id, kind="read", calls=1, now=held.now)
 
-    async def _end_in(self, tx: Tx, state: ScanState, plan: NextScan) -> None:
-        due_now = await streams.end_scan(
-            tx, state, due_at=plan.due_at, tip_after=plan.tip_after, now=self.clock.now()
+    async def _fail_page(self, job: Job[UUID], turn: Turn, hole: Hole, error: WorkError) -> None:
+        """Note a page that could not be read: the hole waits, and so does the watch if it keeps failing."""
+        async with job.finish() as tx:
+            held = await self._take(tx, job.key)
+            if held is None:
+                return
+            scan, now = held.scan, held.now
+            breaker = Breaker(scan.failures or 0, scan.opened or 0, scan.open_until)
+            breaker = fail(breaker, now=now, at_once=isinstance(error, Gone))
+            await watches.fail_watch(
+                tx,
+                channel_id=scan.channel_id,
+                account_id=turn.account.id,
+                breaker=breaker,
+                error_class=error_class(error),
+                error_message=str(error),
+                now=now,
+            )
+            step = Step(read_calls=1, error_message=str(error))
+            if breaker.open_until is None:
+                await self._go_round(tx, held, turn, hole, error, step)
+            elif await watches.pass_on(tx, turn.account.id, channel_id=scan.channel_id, now=now):
+                await self._read_on(tx, held, step, bound=scan.bound)
+            else:
+                await self._fail(tx, held, step, due_at=breaker.open_until)
+            await streams.count_calls(tx, turn.account.id, kind="read", calls=1, now=now)
+
+    async def _go_round(
+        self, tx: Tx, held: Held, turn: Turn, hole: Hole, error: WorkError, step: Step
+    ) -> None:
+        """Read other holes if there are any; else wait for this one, or fail if it was tried often enough."""
+        attempts, next_try_at = await self._note_failure(tx, held, hole, error)
+        bound = 0 if turn.bound == UNKNOWN_BOUND else turn.bound
+        others = await self._list_holes(tx, held.scan, bound=bound, now=held.now)
+        if others:
+            await self._read_on(tx, held, step, bound=held.scan.bound)
+        elif attempts >= HOLE_TRIES:
+            await self._fail(tx, held, step, due_at=next_try_at)
+        else:
+            await scans.go_on(tx, held.scan, step, bound=held.scan.bound, due_at=next_try_at, now=held.now)
+
+    async def _fail(self, tx: Tx, held: Held, step: Step, *, due_at: datetime) -> None:
+        await scans.go_on(tx, held.scan, step, bound=held.scan.bound, due_at=held.now, now=held.now)
+        await self.after.stop(tx, held.scan, "FAILED", step.error_message, due_at=due_at, now=held.now)
+
+    async def _note_failure(self, tx: Tx, held: Held, hole: Hole, error: WorkError) -> tuple[int, datetime]:
+        channel_id, now = held.scan.channel_id, held.now
+        attempts = await streams.count_hole_attempts(tx, channel_id, hole) + 1
+        delay_s = self.randomness.jittered(HOLES.delay_s(min(attempts, 20)), part=JITTER)
+        next_try_at = now + timedelta(seconds=delay_s)
+        await streams.note_hole(
+            tx,
+            channel_id,
+            hole,
+            attempts=attempts,
+            next_try_at=next_try_at,
+            error_class=error_class(error),
+            error_message=str(error),
+            now=now,
         )
-        if due_now:
-            await enqueue(tx, [Wake(KIND, str(state.channel_id))])
-
-    def _later(self) -> datetime:
-        return self.clock.now() + timedelta(seconds=INTERVAL_S)
+        return attempts, next_try_at
 
 
-def _end_of(head: int | None) -> int:
-    return 0 if head is None else head + 1
+def _head_is_old(held: Held) -> bool:
+    """Tell that a reading takes long, and what is new would wait for it; a head serves a page at least."""
+    scan = held.scan
+    fetched_at = max(filter(None, (scan.queued_at, scan.head_checked_at, scan.head_asked_at)))
+    return held.now - fetched_at > timedelta(seconds=held.rules.schedule.hot_s)
 
 
-def _reader(state: ScanState) -> AccountRef | None:
-    if state.account_id is None or state.account_name is None or state.account_state != "active":
+def _tip_settled(tip_after: datetime | None, now: datetime) -> bool:
+    return tip_after is None or tip_after <= now
+
+
+def _reader(scan: Scan) -> AccountRef | None:
+    if scan.account_id is None or scan.account_name is None or scan.account_state != "active":
         return None
-    return AccountRef(state.account_id, state.platform, state.account_name, bool(state.established))
+    return AccountRef(
+        scan.account_id, scan.platform, scan.account_name, bool(scan.established), scan.sign_in or 0
+    )
+
+
+def _no_reader(scan: Scan) -> str:
+    if scan.account_name is None:
+        return "No account can read this channel"
+    return f"{scan.account_name}: {scan.state_reason or scan.account_state}"

@@ -1,4 +1,4 @@
-"""How long things are kept that only explain the past: ended work, changes of lanes, attempts to sign in."""
+"""How long things are kept that only explain the past: ended work, scans, calls, changes of lanes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from headgate.jobs.cron import recurring
 from headgate.jobs.kinds import Kind, Kinds
 from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.settings import JobsSettings
-from headgate.storage import engine, lanes, login_attempts
+from headgate.storage import engine, lanes, login_attempts, scans
 from headgate.storage.database import Tx
 
 KEEP_LANE_CHANGES = timedelta(days=30)
+KEEP_SCANS = timedelta(days=30)
+KEEP_CALLS = timedelta(days=100)
 
 
 def retention_kind(
@@ -26,6 +28,7 @@ def retention_kind(
         before = now - timedelta(seconds=settings.keep_dead_s)
         await letters.prune(tx, kinds, keep=settings.keep_dead, before=before, now=now)
         await lanes.delete_old_lane_changes(tx, keep_s=KEEP_LANE_CHANGES.total_seconds())
+        await scans.prune_history(tx, scans_before=now - KEEP_SCANS, calls_before=now - KEEP_CALLS)
         forget_before = real.now() - login_attempts.FORGET_AFTER
         await login_attempts.delete_old_attempts(tx, forget_before=forget_before)
 

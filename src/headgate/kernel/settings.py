@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, Self, cast, get_args
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -47,6 +47,11 @@ class Section(BaseSettings):
 def _default_data_dir() -> Path:
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(base).expanduser() / "headgate"
+
+
+def _interval(default: float, description: str) -> Any:
+    """Return a field for an interval in seconds: a minute at least, a month at most."""
+    return Field(default=default, ge=60, le=30 * 86400, allow_inf_nan=False, description=description)
 
 
 class DataSettings(Section):
@@ -159,6 +164,36 @@ class JobsSettings(Section):
     )
 
 
+class IntakeSettings(Section):
+    """How often streams are looked at, where a channel's own settings do not say."""
+
+    skip_window_s: float = Field(
+        default=300,
+        ge=0,
+        le=86400,
+        allow_inf_nan=False,
+        description="So long after a truly idle scan only a person or a live event makes a stream due.",
+    )
+    idle_threshold: int = Field(
+        default=5, ge=1, le=1000, description="Truly idle scans in a row before the interval is multiplied."
+    )
+    every_nth: int = Field(
+        default=5, ge=1, le=1000, description="By how much it is multiplied then; 1: never longer."
+    )
+    hot_s: float = _interval(300, "Interval of busy streams.")
+    warm_s: float = _interval(1800, "Interval of ordinary streams.")
+    cold_s: float = _interval(14400, "Interval of quiet streams.")
+    live_s: float = _interval(14400, "Interval while a healthy listener hears the stream.")
+
+    @field_validator("warm_s", "cold_s")
+    @classmethod
+    def _in_order(cls, value: float, info: ValidationInfo) -> float:
+        quicker = "hot_s" if info.field_name == "warm_s" else "warm_s"
+        if value < info.data.get(quicker, 0):
+            raise ValueError(f"must not be below {variable_of('intake', quicker)}")
+        return value
+
+
 class DemoSettings(Section):
     """The simulated world of `headgate demo`."""
 
@@ -175,6 +210,7 @@ class Settings:
     log: LogSettings
     web: WebSettings
     jobs: JobsSettings
+    intake: IntakeSettings
     demo: DemoSettings
     origins: Mapping[str, str]
 
@@ -191,6 +227,7 @@ SECTIONS: dict[str, type[Section]] = {
     "log": LogSettings,
     "web": WebSettings,
     "jobs": JobsSettings,
+    "intake": IntakeSettings,
     "demo": DemoSettings,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from headgate.storage.database import Tx
@@ -20,15 +20,39 @@ class ChannelLine:
     id: UUID
     platform: str
     kind: Literal["stream", "listing"]
+    key: str
     title: str
     floor: int | None
     head: int | None
     due_at: datetime | None
     scanned_at: datetime | None
+    enabled: bool
+    parent_title: str
+    tier: str
+    reader: str
+    scanning: bool
     message_count: int
     messages_scanned: int
     covered_share: float | None
     """From 0 to 1, of the positions between floor and head; None while no head is known."""
+
+
+@dataclass(frozen=True)
+class NamedChannel:
+    """A channel that a person named."""
+
+    id: UUID
+    platform: str
+    key: str
+    scope: str
+    kind: Literal["stream", "listing", "parent"]
+    title: str
+    message_scan_enabled: bool
+    parent_id: UUID | None
+    parent_title: str
+    parent_off: str
+    """Title of what is off above it, the nearest; empty if all is on."""
+    settings: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -44,3 +68,13 @@ FIRST = ChannelPlace("", UUID(int=0))
 
 async def list_channels(tx: Tx, *, after: ChannelPlace, limit: int) -> list[ChannelLine]:
     return await tx.all(ChannelLine, Q["list_channels"], limit=limit, **vars(after))
+
+
+async def find_channels(tx: Tx, reference: str) -> list[NamedChannel]:
+    """Return the channels that an id, a key or a title names."""
+    return await tx.all(NamedChannel, Q["find_channels"], reference=reference)
+
+
+async def list_names(tx: Tx) -> list[str]:
+    """Return titles and keys, to guess what a person meant."""
+    return await tx.column(Q["list_names"])

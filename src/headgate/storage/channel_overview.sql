@@ -1,8 +1,16 @@
 -- name: list_channels
 -- Channels by title, after a place in that total order, each with how much of its wanted range is covered.
 -- The widest lens counts: what a wider one has read need not be read again.
+with recursive off as (
+    select id from channel where not message_scan_enabled
+    union
+    select c.id from channel c join off on c.parent_id = off.id
+)
 select
-    c.id, c.platform, c.kind, c.title, s.floor, s.head, s.due_at, s.scanned_at,
+    c.id, c.platform, c.kind, c.key, c.title, s.floor, s.head, s.due_at, s.scanned_at,
+    not exists (select from off where off.id = c.id) as enabled,
+    coalesce(p.title, '') as parent_title, coalesce(s.tier, '') as tier, coalesce(a.name, '') as reader,
+    exists (select from scan n where n.channel_id = c.id and n.status in ('QUEUED', 'RUNNING')) as scanning,
     coalesce(s.message_count, 0) as message_count,
     coalesce(s.total_messages_scanned, 0) as messages_scanned,
     case
@@ -10,7 +18,9 @@ select
         else coalesce(covered.positions, 0) / (s.head - s.floor + 1)::numeric
     end::float8 as covered_share
 from channel c
+left join channel p on p.id = c.parent_id
 left join stream s on s.channel_id = c.id
+left join account a on a.id = s.reader_id
 left join lateral (
     select max(part.positions) as positions
     from coverage v
@@ -20,6 +30,28 @@ left join lateral (
     ) as part
     where v.channel_id = c.id and s.head >= s.floor
 ) as covered on true
-where (lower(c.title), c.id) > (lower(%(title)s::text), %(id)s::uuid)
+where c.kind <> 'parent' and (lower(c.title), c.id) > (lower(%(title)s::text), %(id)s::uuid)
 order by lower(c.title), c.id
 limit %(limit)s::int
+
+-- name: find_channels
+-- By id, by the platform's key, or by title, whatever its case.
+select c.id, c.platform, c.key, c.scope, c.kind, c.title, c.message_scan_enabled, c.parent_id,
+    coalesce(p.title, '') as parent_title, coalesce(off.title, '') as parent_off, c.settings
+from channel c left join channel p on p.id = c.parent_id
+left join lateral (
+    with recursive line as (
+        select p.id, p.parent_id, p.title, p.message_scan_enabled, 1 as height
+        union
+        select u.id, u.parent_id, u.title, u.message_scan_enabled, l.height + 1
+        from line l join channel u on u.id = l.parent_id where l.height < 8
+    )
+    select title from line where not message_scan_enabled order by height limit 1
+) as off on true
+where c.id::text = lower(%(reference)s::text) or c.key = %(reference)s or lower(c.title) = lower(%(reference)s)
+order by c.platform, c.key, c.scope
+limit 20
+
+-- name: list_names
+-- Titles and keys, to guess what a person meant.
+select title from channel union select key from channel limit 20000

@@ -26,6 +26,7 @@ class Account:
     state: AccountState
     state_reason: str
     established: bool
+    sign_in: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,30 +53,38 @@ async def set_account_state(tx: Tx, account_id: UUID, *, state: AccountState, re
     return await tx.execute(Q["set_account_state"], id=account_id, state=state, reason=reason) == 1
 
 
-async def follow_streams(
-    tx: Tx,
-    *,
-    account_id: UUID,
-    platform: str,
-    scope: str,
-    ids: Sequence[UUID],
-    keys: Sequence[str],
-    titles: Sequence[str],
-    now: datetime,
-) -> int:
-    """Begin to follow streams; returns how many are new."""
-    return await tx.execute(
-        Q["follow_streams"],
-        account_id=account_id,
-        platform=platform,
-        scope=scope,
-        ids=list(ids),
-        keys=list(keys),
-        titles=list(titles),
-        now=now,
+async def suspend_account(
+    tx: Tx, account_id: UUID, *, sign_in: int, state: AccountState, reason: str
+) -> bool:
+    """Note that a session of an account cannot work any more; false if a newer one was begun since."""
+    changed = await tx.execute(
+        Q["suspend_account"], id=account_id, sign_in=sign_in, state=state, reason=reason
+    )
+    return changed == 1
+
+
+async def insert_account(tx: Tx, account: Account, *, now: datetime) -> bool:
+    """Add an account; false if there is one of this name already."""
+    return (
+        await tx.execute(
+            Q["insert_account"],
+            id=account.id,
+            platform=account.platform,
+            name=account.name,
+            state=account.state,
+            reason=account.state_reason,
+            established=account.established,
+            now=now,
+        )
+        == 1
     )
 
 
-async def streams_of_account(tx: Tx, account_id: UUID) -> dict[str, UUID]:
-    rows = await tx.all(_KeyAndId, Q["streams_of_account"], account_id=account_id)
+async def delete_account(tx: Tx, account_id: UUID) -> bool:
+    return await tx.execute(Q["delete_account"], id=account_id) == 1
+
+
+async def find_streams(tx: Tx, account_id: UUID, keys: Sequence[str]) -> dict[str, UUID]:
+    """Return those of the streams that an account reads."""
+    rows = await tx.all(_KeyAndId, Q["find_streams"], account_id=account_id, keys=list(keys))
     return {row.key: row.id for row in rows}

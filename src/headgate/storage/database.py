@@ -7,20 +7,21 @@ log line; work that was under way fails with `DatabaseAway` and is done again by
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping, TransactionStatus
-from psycopg.rows import class_row, dict_row
+from psycopg.rows import RowMaker, class_row, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed
 
-from headgate.domain.errors import Transient
+from headgate.domain.errors import Transient, WorkError
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import get_logger
+from headgate.storage.arrays import QuickListDumper
 from headgate.storage.queries import Query
 
 Row = TypeVar("Row")
@@ -41,11 +42,25 @@ class DatabaseAway(Transient):
     """The connection to the database was lost in the middle of the work."""
 
 
+class Refused(WorkError):
+    """The database does not take what was to be written, and would not take it the next time either."""
+
+    retryable = False
+
+
 def is_away(error: BaseException) -> bool:
     """Tell whether an error says that the server was not to be had or went away."""
     if not isinstance(error, psycopg.OperationalError):
         return isinstance(error, DatabaseAway)
     return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+
+
+def is_refusal(error: psycopg.Error) -> bool:
+    """Tell whether a row is to blame: not the server's state, nor a statement that is wrong for every row."""
+    if isinstance(error, psycopg.OperationalError):
+        # Too large for an index or a page.
+        return error.sqlstate is not None and error.sqlstate.startswith("54")
+    return not isinstance(error, psycopg.ProgrammingError | psycopg.InterfaceError)
 
 
 @dataclass(frozen=True)
@@ -73,7 +88,7 @@ class Tx:
 
     async def all(self, row: type[Row], query: Query, /, **parameters: Any) -> list[Row]:
         """Return all rows as the given dataclass."""
-        async with self.connection.cursor(row_factory=class_row(row)) as cursor:
+        async with self.connection.cursor(row_factory=_row_maker(row)) as cursor:
             await cursor.execute(query.sql, parameters)
             return await cursor.fetchall()
 
@@ -94,11 +109,34 @@ class Tx:
         cursor = await self.connection.execute(query.sql, parameters)
         return [row[0] for row in await cursor.fetchall()]
 
+    @asynccontextmanager
+    async def attempt(self) -> AsyncGenerator[None, None]:
+        """Undo the block alone if the database refuses a row of it; after `Refused` the rest goes on."""
+        try:
+            async with self.connection.transaction():
+                yield
+        except psycopg.Error as error:
+            if is_refusal(error):
+                raise Refused(error.diag.message_primary or str(error)) from error
+            raise
+
     async def raw(self, sql: str, arguments: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Run a foreign statement with `$1` placeholders (the engine's own SQL)."""
         cursor = psycopg.AsyncRawCursor(self.connection, row_factory=dict_row)
         await cursor.execute(sql.encode(), arguments or None)
         return await cursor.fetchall() if cursor.description else []
+
+
+def _row_maker(row: type[Row]) -> Callable[[psycopg.AsyncCursor[Any]], RowMaker[Row]]:
+    """Return a factory of rows; columns in the order of a tuple's fields need not be matched row by row."""
+    fields = getattr(row, "_fields", None)
+
+    def make(cursor: psycopg.AsyncCursor[Any]) -> RowMaker[Row]:
+        if fields is not None and fields == tuple(column.name for column in cursor.description or ()):
+            return cast("RowMaker[Row]", getattr(row, "_make"))  # noqa: B009 - only tuples have it
+        return class_row(row)(cursor)
+
+    return make
 
 
 class Database:
@@ -122,6 +160,7 @@ class Database:
             timeout=5.0,
             max_idle=300.0,
             name=self._name,
+            configure=_configure,
         )
 
     async def open(self) -> None:
@@ -259,6 +298,12 @@ def growing_pauses() -> Iterator[float]:
     while True:
         yield pause_s
         pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+
+
+async def _configure(connection: Connection) -> None:
+    """Let a new connection write lists quickly; what another encoding needs is left to the driver."""
+    if connection.info.encoding == "utf-8":
+        connection.adapters.register_dumper(list, QuickListDumper)
 
 
 async def _commit(connection: Connection) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
 from uuid import UUID
 
+from headgate.domain.items import ItemKind
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 
 Q = load_queries("items")
-
-ItemKind = Literal["package", "clip", "picture", "file"]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,11 @@
 -- The schema after all migrations, without the engine's own tables. Written by `make schema`; never edited.
 
+CREATE OR REPLACE FUNCTION public.headgate_behind(of_channel uuid, lenses text[], floor bigint, head bigint, at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN (COALESCE((head >= floor), false) AND (EXISTS (SELECT FROM unnest(headgate_behind.lenses) wanted(lens) WHERE (NOT isempty((headgate_uncovered(headgate_behind.of_channel, wanted.lens, headgate_behind.floor, (headgate_behind.head + 1)) - COALESCE((SELECT range_agg(h.span) AS range_agg FROM hole h WHERE ((h.channel_id = headgate_behind.of_channel) AND (h.lens = wanted.lens) AND (h.next_try_at > headgate_behind.at))), '{}'::int8multirange)))))));
+
 CREATE OR REPLACE FUNCTION public.headgate_complete_job(job_id bigint, owner uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -20,11 +26,65 @@ CREATE OR REPLACE FUNCTION public.headgate_job_kind(headers jsonb, entrypoint te
  IMMUTABLE PARALLEL SAFE
 RETURN COALESCE((headers ->> 'kind'::text), entrypoint);
 
+CREATE OR REPLACE FUNCTION public.headgate_listens(listening_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ PARALLEL SAFE
+RETURN COALESCE((listening_at > (headgate_real_now() - '00:01:30'::interval)), false);
+
+CREATE OR REPLACE FUNCTION public.headgate_lock_settings(for_change boolean)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+begin
+    if for_change then
+        perform pg_advisory_xact_lock(7420004);
+    else
+        perform pg_advisory_xact_lock_shared(7420004);
+    end if;
+    return (select version from intake_settings);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.headgate_may_be_due(of_channel uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ WITH RECURSIVE above AS (
+          SELECT c.parent_id,
+             c.message_scan_enabled
+            FROM channel c
+           WHERE (c.id = headgate_may_be_due.of_channel)
+         UNION ALL
+          SELECT c.parent_id,
+             c.message_scan_enabled
+            FROM (channel c
+              JOIN above a ON ((c.id = a.parent_id)))
+         )
+  SELECT (( SELECT bool_and(above.message_scan_enabled) AS bool_and
+            FROM above) AND (NOT (EXISTS ( SELECT
+            FROM scan n
+           WHERE ((n.channel_id = headgate_may_be_due.of_channel) AND (n.status = ANY (ARRAY['QUEUED'::text, 'RUNNING'::text])) AND (n.bound IS NOT NULL))))));
+END;
+
 CREATE OR REPLACE FUNCTION public.headgate_real_now()
  RETURNS timestamp with time zone
  LANGUAGE sql
  PARALLEL SAFE
 RETURN clock_timestamp();
+
+CREATE OR REPLACE FUNCTION public.headgate_uncovered(of_channel uuid, of_lens text, floor bigint, bound bigint)
+ RETURNS int8multirange
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT ((int8multirange(int8range(floor, GREATEST(floor, bound))) - COALESCE(( SELECT v.ranges
+            FROM coverage v
+           WHERE ((v.channel_id = headgate_uncovered.of_channel) AND (v.lens = headgate_uncovered.of_lens))), '{}'::int8multirange)) - COALESCE(( SELECT v.ranges
+            FROM coverage v
+           WHERE ((v.channel_id = headgate_uncovered.of_channel) AND (v.lens = 'everything'::text))), '{}'::int8multirange));
+END;
 
 CREATE OR REPLACE FUNCTION public.lane_changed()
  RETURNS trigger
@@ -97,10 +157,21 @@ CREATE TABLE account (
     state text NOT NULL DEFAULT 'active'::text,
     state_reason text NOT NULL DEFAULT ''::text,
     established boolean NOT NULL DEFAULT false,
+    sign_in integer NOT NULL DEFAULT 0,
+    listening_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT account_pkey PRIMARY KEY (id),
     CONSTRAINT account_platform_name_key UNIQUE (platform, name),
     CONSTRAINT account_state_check CHECK ((state = ANY (ARRAY['active'::text, 'needs_login'::text, 'restricted'::text, 'banned'::text])))
+);
+
+CREATE TABLE account_calls (
+    account_id uuid NOT NULL,
+    day date NOT NULL,
+    kind text NOT NULL,
+    calls bigint NOT NULL,
+    CONSTRAINT account_calls_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
+    CONSTRAINT account_calls_pkey PRIMARY KEY (account_id, day, kind)
 );
 
 CREATE TABLE api_token (
@@ -129,6 +200,15 @@ CREATE TABLE app_user (
 );
 CREATE UNIQUE INDEX app_user_name ON public.app_user USING btree (lower(name));
 
+CREATE TABLE bookmark (
+    channel_id uuid NOT NULL,
+    lens text NOT NULL,
+    position bigint NOT NULL,
+    bookmark text NOT NULL,
+    CONSTRAINT bookmark_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES stream(channel_id) ON DELETE CASCADE,
+    CONSTRAINT bookmark_pkey PRIMARY KEY (channel_id, lens, "position")
+);
+
 CREATE TABLE channel (
     id uuid NOT NULL,
     platform text NOT NULL,
@@ -137,20 +217,24 @@ CREATE TABLE channel (
     kind text NOT NULL,
     title text NOT NULL,
     parent_id uuid,
+    continues_id uuid,
     message_scan_enabled boolean NOT NULL DEFAULT true,
+    settings jsonb NOT NULL DEFAULT '{}'::jsonb,
     created_at timestamp with time zone NOT NULL,
-    CONSTRAINT channel_kind_check CHECK ((kind = ANY (ARRAY['stream'::text, 'listing'::text]))),
-    CONSTRAINT channel_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES channel(id),
+    CONSTRAINT channel_continues_id_fkey FOREIGN KEY (continues_id) REFERENCES channel(id) ON DELETE SET NULL,
+    CONSTRAINT channel_kind_check CHECK ((kind = ANY (ARRAY['stream'::text, 'listing'::text, 'parent'::text]))),
+    CONSTRAINT channel_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES channel(id) ON DELETE SET NULL,
     CONSTRAINT channel_pkey PRIMARY KEY (id),
     CONSTRAINT channel_platform_key_scope_key UNIQUE (platform, key, scope)
 );
+CREATE INDEX channel_parent ON public.channel USING btree (parent_id);
 
 CREATE TABLE coverage (
     channel_id uuid NOT NULL,
     lens text NOT NULL,
-    epoch integer NOT NULL DEFAULT 1,
     ranges int8multirange NOT NULL DEFAULT '{}'::int8multirange,
     CONSTRAINT coverage_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES stream(channel_id) ON DELETE CASCADE,
+    CONSTRAINT coverage_lens_check CHECK ((lens = ANY (ARRAY['documents'::text, 'photos'::text, 'everything'::text]))),
     CONSTRAINT coverage_pkey PRIMARY KEY (channel_id, lens)
 );
 
@@ -184,12 +268,44 @@ CREATE TABLE dead_letter (
 CREATE INDEX dead_letter_newest ON public.dead_letter USING btree (died_at DESC, id DESC);
 CREATE UNIQUE INDEX dead_letter_open ON public.dead_letter USING btree (kind, key) WHERE (state = 'open'::text);
 
+CREATE TABLE decision (
+    channel_id uuid NOT NULL,
+    number integer NOT NULL,
+    reason text NOT NULL,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    times bigint NOT NULL DEFAULT 1,
+    CONSTRAINT decision_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES stream(channel_id) ON DELETE CASCADE,
+    CONSTRAINT decision_pkey PRIMARY KEY (channel_id, number)
+);
+
 CREATE TABLE headgate_migration (
     number integer NOT NULL,
     name text NOT NULL,
     checksum text NOT NULL,
     applied_at timestamp with time zone NOT NULL DEFAULT now(),
     CONSTRAINT headgate_migration_pkey PRIMARY KEY (number)
+);
+
+CREATE TABLE hole (
+    channel_id uuid NOT NULL,
+    lens text NOT NULL,
+    span int8range NOT NULL,
+    attempts integer NOT NULL,
+    next_try_at timestamp with time zone NOT NULL,
+    error_class text NOT NULL,
+    error_message text NOT NULL,
+    failed_at timestamp with time zone NOT NULL,
+    CONSTRAINT hole_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES stream(channel_id) ON DELETE CASCADE,
+    CONSTRAINT hole_pkey PRIMARY KEY (channel_id, lens, span)
+);
+
+CREATE TABLE intake_settings (
+    only_row boolean NOT NULL DEFAULT true,
+    settings jsonb NOT NULL DEFAULT '{}'::jsonb,
+    version bigint NOT NULL DEFAULT 1,
+    CONSTRAINT intake_settings_only_row_check CHECK (only_row),
+    CONSTRAINT intake_settings_pkey PRIMARY KEY (only_row)
 );
 
 CREATE TABLE item (
@@ -204,10 +320,22 @@ CREATE TABLE item (
     hidden boolean NOT NULL DEFAULT false,
     CONSTRAINT item_channel_id_content_key_key UNIQUE (channel_id, content_key),
     CONSTRAINT item_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
-    CONSTRAINT item_kind_check CHECK ((kind = ANY (ARRAY['package'::text, 'clip'::text, 'picture'::text, 'file'::text]))),
+    CONSTRAINT item_kind_check CHECK ((kind = ANY (ARRAY['package'::text, 'clip'::text, 'picture'::text, 'file'::text, 'link'::text]))),
     CONSTRAINT item_pkey PRIMARY KEY (id)
 );
 CREATE INDEX item_shown ON public.item USING btree (caught_at DESC, id DESC) WHERE (NOT hidden);
+
+CREATE TABLE judging (
+    channel_id uuid NOT NULL,
+    due_at timestamp with time zone,
+    wake_seq bigint NOT NULL DEFAULT 0,
+    asked_at timestamp with time zone NOT NULL,
+    judged bigint NOT NULL DEFAULT 0,
+    changed bigint NOT NULL DEFAULT 0,
+    CONSTRAINT judging_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT judging_pkey PRIMARY KEY (channel_id)
+);
+CREATE INDEX judging_due ON public.judging USING btree (due_at);
 
 CREATE TABLE lane (
     owner text NOT NULL,
@@ -268,6 +396,29 @@ CREATE TABLE login_attempt (
 );
 CREATE INDEX login_attempt_tried ON public.login_attempt USING btree (tried_at);
 
+CREATE TABLE miss (
+    id uuid NOT NULL,
+    channel_id uuid NOT NULL,
+    message_key text NOT NULL,
+    attachment_key text NOT NULL DEFAULT ''::text,
+    stage text NOT NULL,
+    error_class text NOT NULL,
+    error_message text NOT NULL,
+    attempts integer NOT NULL DEFAULT 1,
+    due_at timestamp with time zone,
+    wake_seq bigint NOT NULL DEFAULT 0,
+    state text NOT NULL DEFAULT 'open'::text,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    CONSTRAINT miss_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT miss_channel_id_message_key_attachment_key_key UNIQUE (channel_id, message_key, attachment_key),
+    CONSTRAINT miss_pkey PRIMARY KEY (id),
+    CONSTRAINT miss_stage_check CHECK ((stage = ANY (ARRAY['read'::text, 'ingest'::text]))),
+    CONSTRAINT miss_state_check CHECK ((state = ANY (ARRAY['open'::text, 'abandoned'::text])))
+);
+CREATE INDEX miss_due ON public.miss USING btree (due_at);
+CREATE INDEX miss_open ON public.miss USING btree (channel_id) WHERE (state = 'open'::text);
+
 CREATE TABLE product_clock (
     single boolean NOT NULL DEFAULT true,
     opened_at timestamp with time zone NOT NULL,
@@ -278,6 +429,55 @@ CREATE TABLE product_clock (
     CONSTRAINT product_clock_scale_check CHECK ((scale > (0)::double precision)),
     CONSTRAINT product_clock_single_check CHECK (single)
 );
+
+CREATE TABLE recheck (
+    channel_id uuid NOT NULL,
+    message_key text NOT NULL,
+    seq bigint NOT NULL DEFAULT 1,
+    reason text NOT NULL,
+    attempts integer NOT NULL DEFAULT 0,
+    due_at timestamp with time zone,
+    asked_at timestamp with time zone NOT NULL,
+    CONSTRAINT recheck_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT recheck_pkey PRIMARY KEY (channel_id, message_key)
+);
+CREATE INDEX recheck_due ON public.recheck USING btree (due_at);
+
+CREATE TABLE scan (
+    id uuid NOT NULL,
+    channel_id uuid NOT NULL,
+    account_id uuid,
+    trigger text NOT NULL,
+    reason text NOT NULL,
+    direction text NOT NULL DEFAULT 'both'::text,
+    page_limit integer NOT NULL DEFAULT 100,
+    auto_continue boolean NOT NULL DEFAULT true,
+    status text NOT NULL DEFAULT 'QUEUED'::text,
+    error_message text NOT NULL DEFAULT ''::text,
+    due_at timestamp with time zone,
+    bound bigint,
+    head_asked_at timestamp with time zone,
+    ranges int8multirange NOT NULL DEFAULT '{}'::int8multirange,
+    pages integer NOT NULL DEFAULT 0,
+    messages integer NOT NULL DEFAULT 0,
+    items integer NOT NULL DEFAULT 0,
+    head_calls integer NOT NULL DEFAULT 0,
+    read_calls integer NOT NULL DEFAULT 0,
+    queued_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    CONSTRAINT scan_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE SET NULL,
+    CONSTRAINT scan_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES stream(channel_id) ON DELETE CASCADE,
+    CONSTRAINT scan_direction_check CHECK ((direction = ANY (ARRAY['both'::text, 'forward'::text, 'backward'::text]))),
+    CONSTRAINT scan_page_limit_check CHECK ((page_limit > 0)),
+    CONSTRAINT scan_pkey PRIMARY KEY (id),
+    CONSTRAINT scan_status_check CHECK ((status = ANY (ARRAY['QUEUED'::text, 'RUNNING'::text, 'SUCCEEDED'::text, 'CANCELLED'::text, 'FAILED'::text]))),
+    CONSTRAINT scan_trigger_check CHECK ((trigger = ANY (ARRAY['schedule'::text, 'person'::text, 'reset'::text])))
+);
+CREATE INDEX scan_due ON public.scan USING btree (due_at) WHERE (status = ANY (ARRAY['QUEUED'::text, 'RUNNING'::text]));
+CREATE INDEX scan_ended ON public.scan USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX scan_history ON public.scan USING btree (channel_id, queued_at DESC, id DESC);
+CREATE UNIQUE INDEX scan_active ON public.scan USING btree (channel_id) WHERE (status = ANY (ARRAY['QUEUED'::text, 'RUNNING'::text]));
 
 CREATE TABLE secret (
     owner text NOT NULL,
@@ -303,6 +503,9 @@ CREATE TABLE sighting (
     topic text NOT NULL DEFAULT ''::text,
     album text NOT NULL DEFAULT ''::text,
     author text NOT NULL DEFAULT ''::text,
+    from_bot boolean NOT NULL DEFAULT false,
+    from_webhook boolean NOT NULL DEFAULT false,
+    url text NOT NULL DEFAULT ''::text,
     file_name text NOT NULL,
     size_bytes bigint NOT NULL,
     mime_type text NOT NULL,
@@ -311,7 +514,9 @@ CREATE TABLE sighting (
     version_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     verdict text NOT NULL,
+    settings_hash text NOT NULL DEFAULT ''::text,
     deleted_at timestamp with time zone,
+    missed boolean NOT NULL DEFAULT false,
     item_id uuid,
     CONSTRAINT sighting_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
     CONSTRAINT sighting_channel_id_message_key_attachment_key_key UNIQUE (channel_id, message_key, attachment_key),
@@ -319,24 +524,55 @@ CREATE TABLE sighting (
     CONSTRAINT sighting_pkey PRIMARY KEY (id)
 );
 CREATE INDEX sighting_item ON public.sighting USING btree (item_id);
+CREATE INDEX sighting_judged ON public.sighting USING btree (channel_id, topic, settings_hash);
 CREATE INDEX sighting_position ON public.sighting USING btree (channel_id, "position");
-CREATE INDEX sighting_waiting ON public.sighting USING btree (channel_id, id) WHERE ((verdict = 'kept'::text) AND (item_id IS NULL));
+CREATE INDEX sighting_waiting ON public.sighting USING btree (channel_id, id) WHERE ((verdict = 'kept'::text) AND (item_id IS NULL) AND (NOT missed));
 
 CREATE TABLE stream (
     channel_id uuid NOT NULL,
+    reader_id uuid,
     floor bigint NOT NULL DEFAULT 0,
     head bigint,
     head_checked_at timestamp with time zone,
+    epoch integer NOT NULL DEFAULT 1,
+    lenses text[] NOT NULL DEFAULT '{everything}'::text[],
     tip_after timestamp with time zone,
     due_at timestamp with time zone,
+    planned_at timestamp with time zone,
+    reason text NOT NULL DEFAULT 'never_scanned'::text,
     wake_seq bigint NOT NULL DEFAULT 0,
+    woken boolean NOT NULL DEFAULT false,
+    tier text NOT NULL DEFAULT 'WARM'::text,
+    tier_pinned boolean NOT NULL DEFAULT false,
+    arrival_rate double precision NOT NULL DEFAULT 0,
+    rated_at timestamp with time zone,
+    idle_scans integer NOT NULL DEFAULT 0,
+    idle_at timestamp with time zone,
     scanned_at timestamp with time zone,
     message_count bigint NOT NULL DEFAULT 0,
     total_messages_scanned bigint NOT NULL DEFAULT 0,
+    head_checks bigint NOT NULL DEFAULT 0,
+    reads bigint NOT NULL DEFAULT 0,
+    reads_saved bigint NOT NULL DEFAULT 0,
     CONSTRAINT stream_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
-    CONSTRAINT stream_pkey PRIMARY KEY (channel_id)
+    CONSTRAINT stream_pkey PRIMARY KEY (channel_id),
+    CONSTRAINT stream_reader_id_fkey FOREIGN KEY (reader_id) REFERENCES account(id) ON DELETE SET NULL,
+    CONSTRAINT stream_tier_check CHECK ((tier = ANY (ARRAY['HOT'::text, 'WARM'::text, 'COLD'::text])))
 );
-CREATE INDEX stream_due ON public.stream USING btree (due_at);
+CREATE INDEX stream_due ON public.stream USING btree (reader_id, due_at);
+CREATE INDEX stream_planned ON public.stream USING btree (planned_at);
+
+CREATE TABLE topic (
+    channel_id uuid NOT NULL,
+    key text NOT NULL,
+    title text NOT NULL,
+    message_scan_enabled boolean NOT NULL DEFAULT true,
+    settings jsonb NOT NULL DEFAULT '{}'::jsonb,
+    created_at timestamp with time zone NOT NULL,
+    gone_at timestamp with time zone,
+    CONSTRAINT topic_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT topic_pkey PRIMARY KEY (channel_id, key)
+);
 
 CREATE TABLE user_session (
     id uuid NOT NULL,
@@ -357,11 +593,15 @@ CREATE INDEX user_session_user ON public.user_session USING btree (user_id);
 CREATE TABLE watch (
     channel_id uuid NOT NULL,
     account_id uuid NOT NULL,
-    role text NOT NULL DEFAULT 'reads'::text,
+    failures integer NOT NULL DEFAULT 0,
+    opened integer NOT NULL DEFAULT 0,
+    open_until timestamp with time zone,
+    error_class text NOT NULL DEFAULT ''::text,
+    error_message text NOT NULL DEFAULT ''::text,
+    failed_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
     CONSTRAINT watch_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
     CONSTRAINT watch_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
-    CONSTRAINT watch_pkey PRIMARY KEY (channel_id, account_id),
-    CONSTRAINT watch_role_check CHECK ((role = ANY (ARRAY['reads'::text, 'stands_by'::text])))
+    CONSTRAINT watch_pkey PRIMARY KEY (channel_id, account_id)
 );
 CREATE INDEX watch_account ON public.watch USING btree (account_id);
-CREATE UNIQUE INDEX watch_reader ON public.watch USING btree (channel_id) WHERE (role = 'reads'::text);

@@ -24,6 +24,9 @@ class NewSighting:
     topic: str
     album: str
     author: str
+    from_bot: bool
+    from_webhook: bool
+    url: str
     file_name: str
     size_bytes: int
     mime_type: str
@@ -32,6 +35,7 @@ class NewSighting:
     version_at: datetime
     """When the message got the form in which it was seen."""
     verdict: str
+    settings_hash: str
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class WaitingSighting:
     channel_id: UUID
     message_key: str
     attachment_key: str
+    url: str
     file_name: str
     size_bytes: int
     mime_type: str
@@ -63,15 +68,19 @@ class NewItem:
 
 
 async def upsert_sightings(
-    tx: Tx, channel_id: UUID, sightings: Sequence[NewSighting], *, now: datetime
+    tx: Tx, channel_id: UUID, sightings: Sequence[NewSighting], *, now: datetime, seen_at: datetime
 ) -> int:
-    """Store what was seen; returns how many rows are new or changed."""
+    """Store what was seen, and keep the stream's count of messages; returns how many are new and kept.
+
+    The caller holds the stream's lock: what others change meanwhile would be counted wrongly.
+    """
     if not sightings:
         return 0
-    return await tx.execute(
+    new_kept = await tx.value(
         Q["upsert_sightings"],
         channel_id=channel_id,
         now=now,
+        seen_at=seen_at,
         ids=[s.id for s in sightings],
         message_keys=[s.message_key for s in sightings],
         attachment_keys=[s.attachment_key for s in sightings],
@@ -79,6 +88,9 @@ async def upsert_sightings(
         topics=[s.topic for s in sightings],
         albums=[s.album for s in sightings],
         authors=[s.author for s in sightings],
+        from_bots=[s.from_bot for s in sightings],
+        from_webhooks=[s.from_webhook for s in sightings],
+        urls=[s.url for s in sightings],
         file_names=[s.file_name for s in sightings],
         sizes=[s.size_bytes for s in sightings],
         mime_types=[s.mime_type for s in sightings],
@@ -86,7 +98,25 @@ async def upsert_sightings(
         sent_ats=[s.sent_at for s in sightings],
         version_ats=[s.version_at for s in sightings],
         verdicts=[s.verdict for s in sightings],
+        settings_hashes=[s.settings_hash for s in sightings],
     )
+    topics = sorted({s.topic for s in sightings if s.topic})
+    if topics:
+        await tx.execute(Q["note_topics"], channel_id=channel_id, topics=topics, now=now)
+    return new_kept
+
+
+async def count_kept_messages(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> int:
+    """Return how many of the messages hold something kept."""
+    if not message_keys:
+        return 0
+    return await tx.value(Q["count_kept_messages"], channel_id=channel_id, message_keys=list(message_keys))
+
+
+async def shift_message_count(tx: Tx, channel_id: UUID, *, by: int) -> None:
+    """Let the stream's count of such messages follow."""
+    if by:
+        await tx.execute(Q["shift_message_count"], channel_id=channel_id, by=by)
 
 
 async def mark_deleted(tx: Tx, channel_id: UUID, message_keys: Sequence[str], *, now: datetime) -> int:

@@ -1,138 +1,305 @@
-"""Streams: what is due, what is there to read, what has been read."""
+"""Streams: which are due, what is there to read, what has been read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
+from headgate.domain.coverage import Hole
 from headgate.domain.messages import Lens, Span
-from headgate.storage.channels import AccountState
+from headgate.domain.schedule import Tier, Waiting
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 
 Q = load_queries("streams")
 
+KEEP_DECISIONS = 50
 
-@dataclass(frozen=True)
-class ScanState:
-    """Everything that a scan decides by."""
+
+class DueStream(NamedTuple):
+    """A stream that is due, or that fills up a call, with everything that the schedule decides by.
+
+    A tuple, because a look makes a hundred of them: a frozen dataclass costs six times as much.
+    """
 
     channel_id: UUID
-    platform: str
     key: str
-    title: str
-    enabled: bool
-    account_id: UUID | None
-    account_name: str | None
-    account_state: AccountState | None
-    established: bool | None
-    floor: int
-    head: int | None
-    head_checked_at: datetime | None
-    tip_after: datetime | None
+    due: bool
     wake_seq: int
-    lens: Lens
-    epoch: int
+    woken: bool
+    scanned: bool
+    head: int | None
+    idle_scans: int
+    idle_at: datetime | None
+    checked_at: datetime | None
+    tier: Tier
+    tier_pinned: bool
+    arrival_rate: float
+    rated_at: datetime | None
+    lenses: list[Lens]
+    breaker_until: datetime | None
+    waiting: Waiting | None
+    behind: bool
 
 
 @dataclass(frozen=True)
-class Uncovered:
-    """How many of some messages no reading has covered yet."""
+class Checked:
+    """What a stream's head says together with its coverage."""
 
-    messages: int
-    with_items: int
-
-
-async def list_due_streams(tx: Tx, *, now: datetime, limit: int) -> list[str]:
-    return await tx.column(Q["list_due_streams"], now=now, limit=limit)
+    channel_id: UUID
+    behind: bool
+    failing: bool
 
 
-async def set_stream_due(tx: Tx, channel_id: UUID, *, due_at: datetime | None) -> None:
-    await tx.execute(Q["set_stream_due"], channel_id=channel_id, due_at=due_at)
+@dataclass(frozen=True)
+class Planned:
+    """What was decided about a stream."""
+
+    channel_id: UUID
+    seen: int
+    due_at: datetime | None
+    reason: str
+    tier: Tier
+    idle_scans: int
+    idle_at: datetime | None
+    saved: int = 0
+    """Readings that were not needed, because the head told enough."""
 
 
-async def get_scan(tx: Tx, channel_id: UUID) -> ScanState | None:
-    return await tx.one(ScanState, Q["get_scan"], channel_id=channel_id)
+@dataclass(frozen=True)
+class LockedStream:
+    """A stream that this transaction has to itself."""
+
+    epoch: int
+    lenses: list[Lens]
+    arrival_rate: float
+    rated_at: datetime | None
 
 
-async def list_next_due_keys(tx: Tx, *, account_id: UUID, channel_id: UUID, limit: int) -> list[str]:
-    return await tx.column(Q["list_next_due_keys"], account_id=account_id, channel_id=channel_id, limit=limit)
+@dataclass(frozen=True)
+class _HoleRow:
+    lens: Lens
+    start: int
+    end: int
+    bookmark: str
 
 
-async def raise_heads(tx: Tx, *, account_id: UUID, heads: Mapping[str, int | None], now: datetime) -> None:
+async def list_looking_accounts(tx: Tx, *, now: datetime, limit: int) -> list[str]:
+    return await tx.column(Q["list_looking_accounts"], now=now, limit=limit)
+
+
+async def list_next_streams(tx: Tx, account_id: UUID, *, now: datetime, limit: int) -> list[DueStream]:
+    """Return the account's next streams, the longest due first; those that are not due yet fill up a call."""
+    return await tx.all(DueStream, Q["list_next_streams"], account_id=account_id, now=now, limit=limit)
+
+
+async def check_streams(tx: Tx, channel_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, Checked]:
+    """Tell of each stream whether there is something to read, and whether something has failed."""
+    if not channel_ids:
+        return {}
+    rows = await tx.all(Checked, Q["check_streams"], channel_ids=list(channel_ids), now=now)
+    return {row.channel_id: row for row in rows}
+
+
+async def lock_streams(tx: Tx, channel_ids: Sequence[UUID]) -> None:
+    await tx.execute(Q["lock_streams"], channel_ids=list(channel_ids))
+
+
+async def raise_heads(tx: Tx, heads: Mapping[UUID, int | None], *, now: datetime) -> None:
     """Note the heads that a call returned; None for a stream that is empty."""
-    await tx.execute(
-        Q["raise_heads"], account_id=account_id, keys=list(heads), heads=list(heads.values()), now=now
+    if heads:
+        await tx.execute(Q["raise_heads"], channel_ids=list(heads), heads=list(heads.values()), now=now)
+
+
+async def plan_streams(tx: Tx, plans: Sequence[Planned], *, account_id: UUID, now: datetime) -> set[UUID]:
+    """Write what was decided; returns the streams for which it still holds."""
+    if not plans:
+        return set()
+    held = await tx.column(
+        Q["plan_streams"],
+        account_id=account_id,
+        now=now,
+        channel_ids=[plan.channel_id for plan in plans],
+        seen=[plan.seen for plan in plans],
+        due_ats=[plan.due_at for plan in plans],
+        reasons=[plan.reason for plan in plans],
+        tiers=[plan.tier for plan in plans],
+        idle_scans=[plan.idle_scans for plan in plans],
+        idle_ats=[plan.idle_at for plan in plans],
+        saved=[plan.saved for plan in plans],
     )
+    return set(held)
 
 
-async def next_hole(tx: Tx, channel_id: UUID, *, lens: Lens, bound: int, with_tip: bool) -> Span | None:
-    return await tx.one(
-        Span, Q["next_hole"], channel_id=channel_id, lens=lens, bound=bound, with_tip=with_tip
-    )
-
-
-async def lock_and_count(
-    tx: Tx, channel_id: UUID, *, positions: Sequence[int], kept: Sequence[bool]
-) -> Uncovered:
-    counted = await tx.one(
-        Uncovered,
-        Q["lock_and_count"],
-        channel_id=channel_id,
-        positions=list(positions),
-        kept=list(kept),
-    )
-    return counted or Uncovered(0, 0)
-
-
-async def cover(
-    tx: Tx, channel_id: UUID, *, lens: Lens, epoch: int, spans: Sequence[Span], counted: Uncovered
-) -> bool:
-    """Add what was proven, with the counters; nothing if the coverage was reset meanwhile."""
-    proven = [span for span in spans if not span.empty]
-    if not proven:
-        return False
-    grown = await tx.execute(
-        Q["cover"],
-        channel_id=channel_id,
-        lens=lens,
-        epoch=epoch,
-        starts=[span.start for span in proven],
-        ends=[span.end for span in proven],
-    )
-    if grown:
+async def note_decisions(tx: Tx, reasons: Mapping[UUID, str], *, now: datetime) -> None:
+    if reasons:
         await tx.execute(
-            Q["count_coverage"],
-            channel_id=channel_id,
-            messages=counted.messages,
-            with_items=counted.with_items,
-        )
-    return bool(grown)
-
-
-async def end_scan(
-    tx: Tx, state: ScanState, *, due_at: datetime, tip_after: datetime | None, now: datetime
-) -> bool:
-    """End a scan and tell whether the stream is due again at once."""
-    return bool(
-        await tx.value(
-            Q["end_scan"],
-            channel_id=state.channel_id,
-            seen=state.wake_seq,
-            due_at=due_at,
-            tip_after=tip_after,
+            Q["note_decisions"],
+            channel_ids=list(reasons),
+            reasons=list(reasons.values()),
             now=now,
+            keep=KEEP_DECISIONS - 1,
         )
-    )
-
-
-async def raise_head(tx: Tx, channel_id: UUID, *, head: int) -> None:
-    """Note a live message's position as the newest, if it is."""
-    await tx.execute(Q["raise_head"], channel_id=channel_id, head=head)
 
 
 async def wake_stream(tx: Tx, channel_id: UUID, *, due_at: datetime) -> None:
-    """Make a stream due because something was heard of it."""
+    """Make a stream due because something was heard of it, or became wanted."""
     await tx.execute(Q["wake_stream"], channel_id=channel_id, due_at=due_at)
+
+
+async def make_due(tx: Tx, channel_id: UUID, *, due_at: datetime) -> None:
+    """Let the next look take a stream, also one that is out of the schedule."""
+    await tx.execute(Q["make_due"], channel_id=channel_id, due_at=due_at)
+
+
+async def wake_if_behind(tx: Tx, channel_id: UUID, *, due_at: datetime) -> None:
+    """Make a stream due if anything below its head is not covered."""
+    await tx.execute(Q["wake_if_behind"], channel_id=channel_id, due_at=due_at)
+
+
+async def hasten_streams(
+    tx: Tx, account_id: UUID, *, intervals_s: Mapping[Tier, float], now: datetime
+) -> None:
+    """Bring the due times forward to what they would be without a listener."""
+    await tx.execute(
+        Q["hasten_streams"],
+        account_id=account_id,
+        tiers=list(intervals_s),
+        intervals_s=list(intervals_s.values()),
+        now=now,
+    )
+
+
+async def mend_clock(tx: Tx, *, now: datetime) -> int:
+    """Make due what was planned by a clock that was set back since; returns how many streams that are."""
+    return await tx.execute(Q["mend_clock"], now=now)
+
+
+async def set_lenses(tx: Tx, lenses: Mapping[UUID, Sequence[Lens]]) -> None:
+    """Let streams be read through other lenses."""
+    if lenses:
+        named = [" ".join(each) for each in lenses.values()]
+        await tx.execute(Q["set_lenses"], channel_ids=list(lenses), lenses=named)
+
+
+async def park_account(tx: Tx, account_id: UUID, *, now: datetime) -> None:
+    await tx.execute(Q["park_account"], account_id=account_id, now=now)
+
+
+async def reopen_account(tx: Tx, account_id: UUID, *, now: datetime) -> None:
+    await tx.execute(Q["reopen_account"], account_id=account_id, now=now)
+
+
+async def lock_stream(tx: Tx, channel_id: UUID) -> LockedStream | None:
+    """Have a stream to ourselves until the transaction ends."""
+    return await tx.one(LockedStream, Q["lock_stream"], channel_id=channel_id)
+
+
+async def list_uncounted(tx: Tx, channel_id: UUID, positions: Sequence[int]) -> set[int]:
+    """Return which positions no reading has covered yet."""
+    if not positions:
+        return set()
+    return set(await tx.column(Q["list_uncounted"], channel_id=channel_id, positions=list(positions)))
+
+
+async def cover(tx: Tx, channel_id: UUID, *, lens: Lens, spans: Sequence[Span]) -> None:
+    """Add what was proven."""
+    proven = [span for span in spans if not span.empty]
+    if proven:
+        await tx.execute(
+            Q["cover"],
+            channel_id=channel_id,
+            lens=lens,
+            starts=[span.start for span in proven],
+            ends=[span.end for span in proven],
+        )
+
+
+async def count_messages(
+    tx: Tx, channel_id: UUID, *, messages: int, arrival_rate: float, now: datetime
+) -> None:
+    await tx.execute(
+        Q["count_messages"], channel_id=channel_id, messages=messages, arrival_rate=arrival_rate, now=now
+    )
+
+
+async def raise_head(tx: Tx, channel_id: UUID, *, head: int | None) -> None:
+    """Note a position as the newest, if it is."""
+    await tx.execute(Q["raise_head"], channel_id=channel_id, head=head)
+
+
+async def list_holes(
+    tx: Tx, channel_id: UUID, *, bound: int, direction: str, now: datetime, limit: int = 6
+) -> list[Hole]:
+    """Return the newest holes below the bound; enough to tell the tips of all lenses from what is older."""
+    rows = await tx.all(
+        _HoleRow,
+        Q["list_holes"],
+        channel_id=channel_id,
+        bound=bound,
+        direction=direction,
+        now=now,
+        limit=limit,
+    )
+    return [Hole(row.lens, Span(row.start, row.end), row.bookmark) for row in rows]
+
+
+async def note_hole(
+    tx: Tx,
+    channel_id: UUID,
+    hole: Hole,
+    *,
+    attempts: int,
+    next_try_at: datetime,
+    error_class: str,
+    error_message: str,
+    now: datetime,
+) -> None:
+    """Remember that reading a hole failed."""
+    await tx.execute(
+        Q["note_hole"],
+        channel_id=channel_id,
+        lens=hole.lens,
+        start=hole.span.start,
+        end=hole.span.end,
+        attempts=attempts,
+        next_try_at=next_try_at,
+        error_class=error_class,
+        error_message=error_message,
+        now=now,
+    )
+
+
+async def count_hole_attempts(tx: Tx, channel_id: UUID, hole: Hole) -> int:
+    return await tx.value(
+        Q["count_hole_attempts"],
+        channel_id=channel_id,
+        lens=hole.lens,
+        start=hole.span.start,
+        end=hole.span.end,
+    )
+
+
+async def move_bookmark(tx: Tx, channel_id: UUID, *, lens: Lens, proven: Span, bookmark: str) -> None:
+    """Remember the platform's bookmark to what lies below a span that was read; empty if there is none."""
+    if not proven.empty:
+        await tx.execute(
+            Q["move_bookmark"],
+            channel_id=channel_id,
+            lens=lens,
+            start=proven.start,
+            end=proven.end,
+            bookmark=bookmark,
+        )
+
+
+async def next_hole_try(tx: Tx, channel_id: UUID) -> datetime | None:
+    return await tx.value(Q["next_hole_try"], channel_id=channel_id)
+
+
+async def count_calls(tx: Tx, account_id: UUID, *, kind: str, calls: int, now: datetime) -> None:
+    """Count calls of an account, for people; the lanes keep the pace."""
+    await tx.execute(Q["count_calls"], account_id=account_id, kind=kind, calls=calls, now=now)

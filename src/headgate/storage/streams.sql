@@ -1,98 +1,233 @@
--- name: list_due_streams
--- Due streams without a job, the longest due first.
-select s.channel_id::text from stream s
-where s.due_at <= %(now)s
-  and not exists (select from pgqueuer where dedupe_key = 'scan:' || s.channel_id
-                  and status in ('queued', 'picked'))
-order by s.due_at limit %(limit)s
+-- name: list_looking_accounts
+-- Accounts with due streams and without a job: a look at each picks its streams by the index.
+select a.id::text from account a
+where a.state = 'active'
+  and exists (select from stream s where s.reader_id = a.id and s.due_at <= %(now)s)
+  and not exists (select from pgqueuer where dedupe_key = 'look:' || a.id and status in ('queued', 'picked'))
+order by a.id limit %(limit)s
 
--- name: set_stream_due
--- Parks a stream (no due time) or makes it due; either way a running scan notices.
-update stream set due_at = %(due_at)s, wake_seq = wake_seq + 1 where channel_id = %(channel_id)s
+-- name: list_next_streams
+-- The account's next streams in the order of their due times: those that are due, and those that fill up the call.
+select s.channel_id, c.key, s.due_at <= %(now)s as due, s.wake_seq, s.woken, s.scanned_at is not null as scanned, s.head,
+       s.idle_scans, s.idle_at, s.head_checked_at as checked_at, s.tier, s.tier_pinned, s.arrival_rate, s.rated_at, s.lenses,
+       w.open_until as breaker_until,
+       (select case n.trigger when 'schedule' then 'changed' else 'asked' end from scan n
+        where n.channel_id = s.channel_id and n.status in ('QUEUED', 'RUNNING') and n.bound is null) as waiting,
+       case
+           -- Mostly each lens has covered everything by itself, which one look at the index tells.
+           when (select count(*) from coverage v where v.channel_id = s.channel_id and v.lens = any(s.lenses)
+                 and v.ranges @> int8range(s.floor, greatest(s.floor, s.head + 1))) = cardinality(s.lenses) then false
+           else headgate_behind(s.channel_id, s.lenses, s.floor, s.head, %(now)s)
+       end as behind
+from (
+    -- The fixed limit tells the planner that few rows come, whatever is asked for: then it makes one plan for all.
+    -- Planning anew each time would cost as much as the query itself.
+    select * from (
+        select * from stream where reader_id = %(account_id)s and due_at is not null order by due_at limit 1000
+    ) as next limit %(limit)s
+) as s
+join channel c on c.id = s.channel_id
+left join watch w on w.channel_id = s.channel_id and w.account_id = %(account_id)s
+order by s.due_at, s.channel_id
 
--- name: get_scan
--- Everything that a scan decides by.
-select c.id as channel_id, c.platform, c.key, c.title, c.message_scan_enabled as enabled,
-       a.id as account_id, a.name as account_name, a.state as account_state, a.established,
-       s.floor, s.head, s.head_checked_at, s.tip_after, s.wake_seq, v.lens, v.epoch
-from channel c
-join stream s on s.channel_id = c.id
-join coverage v on v.channel_id = c.id
-left join watch w on w.channel_id = c.id and w.role = 'reads'
-left join account a on a.id = w.account_id
-where c.id = %(channel_id)s
-order by v.lens limit 1
+-- name: check_streams
+-- Now that the heads are known: is there something to read below them, and has anything failed that is not given up?
+select s.channel_id,
+       headgate_behind(s.channel_id, s.lenses, s.floor, s.head, %(now)s) as behind,
+       exists (select from miss m where m.channel_id = s.channel_id and m.state = 'open')
+       or exists (select from hole h where h.channel_id = s.channel_id) as failing
+from stream s where s.channel_id = any(%(channel_ids)s::uuid[])
 
--- name: list_next_due_keys
--- Whose heads to ask for in the same call: the streams that this account reads, soonest due first.
-select c.key from watch w
-join channel c on c.id = w.channel_id
-join stream s on s.channel_id = c.id
-where w.account_id = %(account_id)s and w.role = 'reads' and c.message_scan_enabled and s.due_at is not null
-order by (c.id = %(channel_id)s) desc, s.due_at limit %(limit)s
+-- name: lock_streams
+-- In the order of their ids, so that two writers cannot wait for each other.
+select channel_id from stream where channel_id = any(%(channel_ids)s::uuid[]) order by channel_id for update
 
 -- name: raise_heads
--- Heads only rise; streams in the order of their ids, so that two writers cannot wait for each other.
-with told as (
-    select c.id, t.head from unnest(%(keys)s::text[], %(heads)s::bigint[]) as t (key, head)
-    join channel c on c.key = t.key
-    join watch w on w.channel_id = c.id and w.account_id = %(account_id)s and w.role = 'reads'
-), locked as (
-    select s.channel_id, told.head from stream s join told on told.id = s.channel_id
+-- Heads only rise; that one was really fetched is noted whatever it was.
+update stream s set head = greatest(s.head, told.head), head_checked_at = %(now)s, head_checks = s.head_checks + 1
+from unnest(%(channel_ids)s::uuid[], %(heads)s::bigint[]) as told (channel_id, head)
+where s.channel_id = told.channel_id
+
+-- name: plan_streams
+-- What was decided. If something was heard of a stream meanwhile it does not rest; to be read it need only still
+-- be in the schedule, and ours.
+update stream s set due_at = p.due_at, planned_at = %(now)s, reason = p.reason, tier = p.tier, woken = false,
+    idle_scans = p.idle_scans, idle_at = p.idle_at, reads_saved = s.reads_saved + p.saved
+from unnest(
+    %(channel_ids)s::uuid[], %(seen)s::bigint[], %(due_ats)s::timestamptz[], %(reasons)s::text[], %(tiers)s::text[],
+    %(idle_scans)s::int[], %(idle_ats)s::timestamptz[], %(saved)s::int[]
+) as p (channel_id, seen, due_at, reason, tier, idle_scans, idle_at, saved)
+where s.channel_id = p.channel_id and s.due_at is not null
+  and (s.wake_seq = p.seen or p.due_at is null and s.reader_id = %(account_id)s)
+returning s.channel_id
+
+-- name: note_decisions
+-- Why each stream was read or not. A decision that repeats the last one is counted; old ones go.
+with made as (
+    select m.channel_id, m.reason, d.number, d.reason as last_reason
+    from unnest(%(channel_ids)s::uuid[], %(reasons)s::text[]) as m (channel_id, reason)
+    left join lateral (
+        select number, reason from decision where channel_id = m.channel_id order by number desc limit 1
+    ) as d on true
+), repeated as (
+    update decision d set times = d.times + 1, last_at = %(now)s from made m
+    where d.channel_id = m.channel_id and d.number = m.number and m.reason = m.last_reason
+), pruned as (
+    delete from decision d using made m
+    where d.channel_id = m.channel_id and m.reason is distinct from m.last_reason and d.number <= m.number - %(keep)s::int
+)
+insert into decision (channel_id, number, reason, first_at, last_at)
+select channel_id, coalesce(number, 0) + 1, reason, %(now)s, %(now)s from made
+where reason is distinct from last_reason
+
+-- name: wake_stream
+-- Due soon, and whoever is at it learns of it. A stream that is switched off stays so; a scan under way finds it
+-- behind when it ends.
+update stream set wake_seq = wake_seq + 1, woken = true, due_at = least(due_at, %(due_at)s)
+where channel_id = %(channel_id)s and due_at is not null
+
+-- name: make_due
+-- Whatever the schedule says: somebody waits for a look.
+update stream set wake_seq = wake_seq + 1, due_at = least(due_at, %(due_at)s) where channel_id = %(channel_id)s
+
+-- name: wake_if_behind
+-- After a live batch: due soon if there is something between what was covered and what was heard. What has no due time
+-- is being scanned, and the scan's end looks itself.
+update stream s set wake_seq = s.wake_seq + 1, woken = true, due_at = least(s.due_at, %(due_at)s)
+where s.channel_id = %(channel_id)s and s.due_at is not null
+  and headgate_behind(s.channel_id, s.lenses, s.floor, s.head, %(due_at)s)
+
+-- name: hasten_streams
+-- The listener has ended or begins anew: its streams are due as if it had not been there since the last look.
+with late as (
+    select s.channel_id, coalesce(s.head_checked_at, %(now)s) + make_interval(secs => t.interval_s) as due_at
+    from stream s
+    join unnest(%(tiers)s::text[], %(intervals_s)s::float8[]) as t (tier, interval_s) on t.tier = s.tier
+    where s.reader_id = %(account_id)s
+      and s.due_at > coalesce(s.head_checked_at, %(now)s) + make_interval(secs => t.interval_s)
     order by s.channel_id for update of s
 )
-update stream s set head = greatest(s.head, locked.head), head_checked_at = %(now)s
-from locked where s.channel_id = locked.channel_id
+update stream s set wake_seq = s.wake_seq + 1, due_at = late.due_at
+from late where s.channel_id = late.channel_id
 
--- name: next_hole
--- What is there to read: [floor, head] minus coverage, newest first; the tip only if it may be settled.
-select lower(hole) as start, upper(hole) as end
-from stream s
-join coverage v on v.channel_id = s.channel_id and v.lens = %(lens)s
-cross join lateral unnest(
-    int8multirange(int8range(s.floor, greatest(s.floor, %(bound)s::bigint))) - v.ranges
-) as hole
-where s.channel_id = %(channel_id)s and (%(with_tip)s or upper(hole) < %(bound)s::bigint)
-order by lower(hole) desc limit 1
+-- name: mend_clock
+-- What was decided in the future, before the clock was set back, is decided anew; nothing has happened later than now.
+update stream set due_at = case when due_at is not null then least(due_at, %(now)s::timestamptz) end, planned_at = %(now)s,
+    idle_at = case when idle_at is not null then least(idle_at, %(now)s::timestamptz) end,
+    head_checked_at = case when head_checked_at is not null then least(head_checked_at, %(now)s::timestamptz) end,
+    wake_seq = wake_seq + 1
+where planned_at > %(now)s::timestamptz + interval '1 minute'
 
--- name: lock_and_count
--- Takes the stream for this transaction, and tells which of these messages no reading has covered yet.
-with locked as (
-    select channel_id from stream where channel_id = %(channel_id)s for update
-), covered as (
-    select range_agg(part) as ranges
-    from locked join coverage v using (channel_id) cross join lateral unnest(v.ranges) as part
+-- name: set_lenses
+-- What is asked for from now on; through a lens that is new everything is yet to be read, and what failed through one
+-- that is not wanted any more is of no interest.
+with wanted as (
+    select n.channel_id, string_to_array(n.lenses, ' ') as lenses
+    from unnest(%(channel_ids)s::uuid[], %(lenses)s::text[]) as n (channel_id, lenses)
+), unwanted as (
+    delete from hole h using wanted w where h.channel_id = w.channel_id and h.lens <> all(w.lenses)
 )
-select count(*) as messages, count(*) filter (where m.kept) as with_items
-from unnest(%(positions)s::bigint[], %(kept)s::boolean[]) as m (position, kept), covered
-where exists (select from locked) and not coalesce(covered.ranges @> m.position, false)
+update stream s set lenses = w.lenses from wanted w where s.channel_id = w.channel_id
+
+-- name: park_account
+-- A look that gave up: its streams are out of the schedule until it is replayed.
+with due as (
+    select channel_id from stream where reader_id = %(account_id)s and due_at <= %(now)s order by channel_id for update
+)
+update stream s set due_at = null, wake_seq = s.wake_seq + 1 from due where s.channel_id = due.channel_id
+
+-- name: reopen_account
+-- All that this account reads and nobody is at; a scan that waits for its head waits for a look.
+with out as (
+    select s.channel_id from stream s
+    where s.reader_id = %(account_id)s and s.due_at is null and headgate_may_be_due(s.channel_id)
+    order by s.channel_id for update
+)
+update stream s set due_at = %(now)s, wake_seq = s.wake_seq + 1 from out where s.channel_id = out.channel_id
+
+-- name: lock_stream
+-- Takes the stream for this transaction, with what its counters and coverage change by.
+select epoch, lenses, arrival_rate, rated_at from stream where channel_id = %(channel_id)s for update
+
+-- name: list_uncounted
+-- Which of these positions no reading has covered yet, through any lens.
+select m.position from unnest(%(positions)s::bigint[]) as m (position)
+where not exists (select from coverage v where v.channel_id = %(channel_id)s and v.ranges @> m.position)
 
 -- name: cover
--- Coverage only grows, and only in the epoch under which the page was asked for.
-update coverage set ranges = ranges + (
-    select coalesce(range_agg(int8range(p.first, p.after)), '{}')
-    from unnest(%(starts)s::bigint[], %(ends)s::bigint[]) as p (first, after)
+-- Coverage only grows, and where it does nothing has failed any more.
+with proven as (
+    select int8range(p.first, p.after) as span from unnest(%(starts)s::bigint[], %(ends)s::bigint[]) as p (first, after)
+), mended as (
+    delete from hole h using proven
+    where h.channel_id = %(channel_id)s and %(lens)s in (h.lens, 'everything') and h.span && proven.span
 )
-where channel_id = %(channel_id)s and lens = %(lens)s and epoch = %(epoch)s
+insert into coverage as v (channel_id, lens, ranges)
+select %(channel_id)s, %(lens)s, coalesce(range_agg(span), '{}') from proven
+on conflict (channel_id, lens) do update set ranges = v.ranges + excluded.ranges
 
--- name: count_coverage
+-- name: count_messages
 -- The counters change with the coverage that they belong to.
-update stream set message_count = message_count + %(with_items)s,
-    total_messages_scanned = total_messages_scanned + %(messages)s
+update stream set total_messages_scanned = total_messages_scanned + %(messages)s, arrival_rate = %(arrival_rate)s,
+    rated_at = %(now)s
 where channel_id = %(channel_id)s
-
--- name: end_scan
--- A wake-up that came during the scan makes the stream due at once.
-update stream set scanned_at = %(now)s, tip_after = %(tip_after)s,
-    due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz else %(now)s end
-where channel_id = %(channel_id)s
-returning due_at <= %(now)s
 
 -- name: raise_head
 -- A live message is the newest that the platform has shown, whatever it proves.
 update stream set head = greatest(head, %(head)s) where channel_id = %(channel_id)s
 
--- name: wake_stream
--- Due soon, and a running scan learns of it when it ends. A parked stream stays parked.
-update stream set wake_seq = wake_seq + 1, due_at = least(due_at, %(due_at)s)
-where channel_id = %(channel_id)s and due_at is not null
+-- name: list_holes
+-- What is there to read, newest first, through all lenses that are asked for; what failed waits for its time.
+select wanted.lens, lower(part) as start, upper(part) as end, coalesce(b.bookmark, '') as bookmark
+from stream s
+cross join unnest(s.lenses) as wanted (lens)
+cross join lateral (
+    select min(lower(v.ranges)) as lowest from coverage v
+    where v.channel_id = s.channel_id and v.lens in (wanted.lens, 'everything') and not isempty(v.ranges)
+) as covered
+cross join lateral unnest(
+    headgate_uncovered(s.channel_id, wanted.lens, s.floor, %(bound)s) - coalesce(
+        (select range_agg(h.span) from hole h
+         where h.channel_id = s.channel_id and h.lens = wanted.lens and h.next_try_at > %(now)s), '{}')
+) as part
+left join bookmark b on b.channel_id = s.channel_id and b.lens = wanted.lens and b.position = upper(part)
+where s.channel_id = %(channel_id)s
+  and case %(direction)s::text
+      when 'forward' then upper(part) > coalesce(covered.lowest, 0)
+      when 'backward' then upper(part) <= coalesce(covered.lowest, upper(part))
+      else true
+  end
+order by upper(part) desc, wanted.lens limit %(limit)s
+
+-- name: note_hole
+-- Reading it failed: it is passed over until its time.
+insert into hole as h (channel_id, lens, span, attempts, next_try_at, error_class, error_message, failed_at)
+values (%(channel_id)s, %(lens)s, int8range(%(start)s, %(end)s), %(attempts)s, %(next_try_at)s, %(error_class)s,
+        %(error_message)s, %(now)s)
+on conflict (channel_id, lens, span) do update set attempts = excluded.attempts, next_try_at = excluded.next_try_at,
+    error_class = excluded.error_class, error_message = excluded.error_message, failed_at = excluded.failed_at
+
+-- name: count_hole_attempts
+-- How often reading around here has failed before.
+select coalesce(max(attempts), 0) from hole
+where channel_id = %(channel_id)s and lens = %(lens)s and span && int8range(%(start)s, %(end)s)
+
+-- name: move_bookmark
+-- Where the platform's own bookmark leads on below what was read; those within are of no more use.
+with used as (
+    delete from bookmark where channel_id = %(channel_id)s and lens = %(lens)s
+      and position > %(start)s and position <= %(end)s
+)
+insert into bookmark (channel_id, lens, position, bookmark)
+select %(channel_id)s, %(lens)s, %(start)s, %(bookmark)s where %(bookmark)s <> ''
+on conflict (channel_id, lens, position) do update set bookmark = excluded.bookmark
+
+-- name: next_hole_try
+-- When the first of the holes that wait may be tried again.
+select min(next_try_at) from hole where channel_id = %(channel_id)s
+
+-- name: count_calls
+-- Calls of an account by day and kind, for people.
+insert into account_calls as a (account_id, day, kind, calls)
+values (%(account_id)s, (%(now)s::timestamptz at time zone 'UTC')::date, %(kind)s, %(calls)s)
+on conflict (account_id, day, kind) do update set calls = a.calls + excluded.calls

@@ -72,7 +72,10 @@ class SimulatedLink:
     async def read(
         self, stream: str, *, lens: Lens, hole: Span, bound: int, bookmark: str, limit: int
     ) -> Page:
-        request = PageRequest(lens, hole, bound, bookmark, limit)
+        return await self.search(stream, PageRequest(lens, hole, bound, bookmark, limit))
+
+    async def search(self, stream: str, request: PageRequest) -> Page:
+        """Read a page, of one topic alone if the request says so: more than a connector needs."""
         return await self._call(
             "read", stream, lambda _: page_of(self._world, self._account, self._stream(stream), request)
         )

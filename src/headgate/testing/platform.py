@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headgate.connectors.protocol import Connector, Link, Manifest
+from headgate.connectors.protocol import Connector, Link, Manifest, Question, SignedIn
 from headgate.domain.errors import WorkError
 from headgate.testing.errors import SimAuthError, SimBanned, classify
 from headgate.testing.link import SimulatedLink
 from headgate.testing.platform_state import PlatformState
+
+CODE = "12345"
+"""The code that every login asks for."""
 
 
 class SimulatedConnector(Connector):
@@ -21,6 +24,28 @@ class SimulatedConnector(Connector):
     @property
     def manifest(self) -> Manifest:
         return self._manifest
+
+    async def login(
+        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
+    ) -> Question | SignedIn:
+        known = self._world.accounts.get(account)
+        if known is None:
+            raise SimAuthError(f"there is no account {account}")
+        if known.state == "banned":
+            raise SimBanned(f"{account} is banned")
+        if "code" not in answers:
+            return Question("code", f"Code that was sent to {account} (it is always {CODE})")
+        if answers["code"] != CODE:
+            raise SimAuthError("the code is wrong")
+        if known.state == "logged_out":
+            known.state = "active"
+        return SignedIn({"session": f"session of {account}"})
+
+    async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
+        known = self._world.accounts.get(account)
+        if known is not None and known.state != "banned":
+            known.state = "logged_out"
+            self._world.disconnect(account)
 
     async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
         known = self._world.accounts.get(account)

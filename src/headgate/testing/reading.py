@@ -24,6 +24,8 @@ class PageRequest:
     bound: int
     bookmark: str
     limit: int
+    topic: str = ""
+    """Only this topic's messages, as a forum can be searched; empty: all."""
 
 
 def head_of(world: PlatformState, account: Account, stream: Stream) -> Head:
@@ -48,7 +50,7 @@ def page_of(world: PlatformState, account: Account, stream: Stream, request: Pag
         end = min(end, _open_bookmark(world, stream, request.bookmark))
     if end <= hole.start:
         return Page((), proven=Span(hole.start, hole.start), exhausted=True)
-    rows = _find(world, account, stream, lens=request.lens, span=Span(hole.start, end), asked=asked)
+    rows = _find(world, account, stream, request, span=Span(hole.start, end), asked=asked)
     positions = [row.position + account.shift for row in rows]
     proven = proven_span(
         Span(hole.start, end),
@@ -72,14 +74,15 @@ def page_of(world: PlatformState, account: Account, stream: Stream, request: Pag
 
 
 def _find(
-    world: PlatformState, account: Account, stream: Stream, *, lens: Lens, span: Span, asked: int
+    world: PlatformState, account: Account, stream: Stream, request: PageRequest, *, span: Span, asked: int
 ) -> list[Row]:
-    now_ms = world.now_ms
+    now_ms, lens = world.now_ms, request.lens
     start, end = max(0, span.start - account.shift), max(0, span.end - account.shift)
     found = (
         row
         for row in stream.newest_first(start=start, end=end, now_ms=now_ms)
-        if row.is_visible(now_ms)
+        if request.topic in ("", row.topic)
+        and row.is_visible(now_ms)
         and (lens == "everything" or matches_lens(write_row(row, at_ms=now_ms).files, lens))
     )
     return list(islice(found, asked))

@@ -29,6 +29,8 @@ class Row:
     deleted_ms: int | None = None
     garbled: bool = False
     """The platform tells of it in a way that nobody can parse."""
+    former: tuple[Content, ...] = ()
+    """What it was before `content`, oldest first."""
 
     def is_visible(self, at_ms: int) -> bool:
         return self.visible_ms <= at_ms and not self.is_deleted(at_ms)
@@ -43,6 +45,11 @@ class Row:
         if self.edited_content is not None and self.is_edited(at_ms):
             return self.edited_content
         return self.content
+
+    def forms(self, at_ms: int) -> tuple[Content, ...]:
+        """Return everything that the message has been until a time, oldest first."""
+        edited = self.edited_content if self.is_edited(at_ms) else None
+        return (*self.former, self.content) if edited is None else (*self.former, self.content, edited)
 
 
 def write_row(row: Row, *, at_ms: int) -> Written:

@@ -43,7 +43,9 @@ class Timeline:
         heapq.heappush(self._due, _Due(happening.at_ms, self._order, happening))
 
     def tell(self, happening: Happening) -> None:
-        """Let something happen now."""
+        """Let something happen now; nobody edits what is deleted."""
+        if happening.kind == "edit" and happening.row.is_deleted(happening.at_ms):
+            return
         stream = self._streams.get(happening.stream)
         for connection in self.connections:
             if stream is not None and self._sees(connection.account, stream):

@@ -6,11 +6,12 @@ The same seed, clock and calls give the same world, faults included. Time comes 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from headgate.domain.messages import Entry, Message
 from headgate.testing.activity import Activity, Pace
-from headgate.testing.content import SHAPES, Content, Generated, Shape, SimFile, Written
+from headgate.testing.content import SHAPES, Content, Generated, Shape, SimFile, Written, write_out
 from headgate.testing.errors import SimNotFound
 from headgate.testing.live import Happening
 from headgate.testing.places import AccountState
@@ -109,12 +110,23 @@ class World(PlatformState):
         row = self.row(stream, key)
         return self._publish(self._open_stream(into or stream), row.content_at(self.now_ms))
 
-    def edit(self, stream: str, key: str, *, text: str = "", files: Sequence[SimFile] = ()) -> None:
+    def edit(
+        self,
+        stream: str,
+        key: str,
+        *,
+        text: str = "",
+        files: Sequence[SimFile] = (),
+        links: Sequence[str] = (),
+    ) -> None:
         """Replace what a message says and holds."""
         self.advance()
         row = self.row(stream, key)
-        row.content = row.content_at(self.now_ms)
-        row.edited_ms, row.edited_content = self.now_ms, Written(text, "someone", files=tuple(files))
+        *former, row.content = row.forms(self.now_ms)
+        row.former = tuple(former)
+        before = write_out(row.content)
+        row.edited_ms = self.now_ms
+        row.edited_content = replace(before, text=text, files=tuple(files), links=tuple(links))
         self.timeline.tell(Happening("edit", stream, row, self.now_ms))
 
     def delete(self, stream: str, key: str) -> None:
@@ -199,6 +211,13 @@ class World(PlatformState):
         self.faults.stop()
         for account in self.accounts:
             self.restore(account)
+        self.mend()
+
+    def mend(self) -> None:
+        """Let every message be readable."""
+        for stream in self.streams.values():
+            for row in stream.posted:
+                row.garbled = False
 
     def _put_account(self, account: str, state: AccountState) -> None:
         self.accounts[account].state = state
@@ -247,7 +266,9 @@ class World(PlatformState):
         """Let the faults edit or delete a message soon after it was posted."""
         if self.faults.strikes("edit", stream.key):
             row.edited_ms = row.arrived_ms + 1 + self.faults.choices("edit", stream.key).below(_SOON_MS)
-            row.edited_content = self._generate(stream, "archive")
+            before = write_out(row.content)
+            after = write_out(self._generate(stream, "archive"))
+            row.edited_content = replace(after, author=before.author, from_bot=before.from_bot)
             self.timeline.plan(Happening("edit", stream.key, row, row.edited_ms))
         if self.faults.strikes("delete", stream.key):
             row.deleted_ms = row.arrived_ms + 1 + self.faults.choices("delete", stream.key).below(_SOON_MS)

@@ -39,10 +39,54 @@ def run_jobs(
     _show([report], document=report.values, as_json=as_json, check=check)
 
 
+@app.command("sweep")
+def run_sweep(
+    *,
+    topics: Annotated[int, typer.Option(min=1, help="How many topics the forum has.")] = 1_086,
+    channels: Annotated[int, typer.Option(min=1, help="How many channels there are beside it.")] = 50,
+    changed: Annotated[int, typer.Option(min=1, help="How many topics get new documents.")] = 40,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the calls that it takes to stay up to date, against a reader that searches every topic.
+
+    The platform is simulated and time is virtual: days pass in seconds.
+    """
+    report = _measure_sweep(topics=topics, channels=channels, changed=changed)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("plan")
+def run_plan(
+    *,
+    streams: Annotated[int, typer.Option(min=1_000, help="How many streams there are.")] = 1_000_000,
+    plans: Annotated[int, typer.Option(min=1, help="How many plans to time.")] = 400,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what it costs to find out which streams to ask for, among few and among many."""
+    report = _measure_plan(streams=streams, plans=plans)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("ingest")
+def run_ingest(
+    *,
+    messages: Annotated[int, typer.Option(min=10, help="How many messages to take in a round.")] = 20_000,
+    rounds: Rounds = 3,
+    live: Annotated[int, typer.Option(min=1, help="How many live messages to time.")] = 300,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the way from messages to sightings and items, and from a live message to its sighting."""
+    report = _measure_ingest(messages=messages, rounds=rounds, live=live)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
 @app.command("all")
 def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
     """Run every benchmark at its default size."""
-    reports = [_measure_jobs()]
+    reports = [_measure_jobs(), _measure_sweep(), _measure_plan(), _measure_ingest()]
     document = {report.name: report.values for report in reports}
     _show(reports, document=document, as_json=as_json, check=check)
 
@@ -52,6 +96,27 @@ def _measure_jobs(*, count: int = 20_000, rounds: int = 3, pickups: int = 200) -
     from headgate.cli.bench.measuring import run_quickly
 
     return run_quickly(measure_jobs(Sizes(jobs=count, rounds=rounds, pickups=pickups)))
+
+
+def _measure_sweep(*, topics: int = 1_086, channels: int = 50, changed: int = 40) -> Report:
+    from headgate.cli.bench.measuring import run_quickly
+    from headgate.cli.bench.sweep import Sizes, measure_sweep
+
+    return run_quickly(measure_sweep(Sizes(topics=topics, channels=channels, changed=changed)))
+
+
+def _measure_plan(*, streams: int = 1_000_000, plans: int = 400) -> Report:
+    from headgate.cli.bench.measuring import run_quickly
+    from headgate.cli.bench.plan import Sizes, measure_plan
+
+    return run_quickly(measure_plan(Sizes(streams=streams, plans=plans)))
+
+
+def _measure_ingest(*, messages: int = 20_000, rounds: int = 3, live: int = 300) -> Report:
+    from headgate.cli.bench.ingest import Sizes, measure_ingest
+    from headgate.cli.bench.measuring import run_quickly
+
+    return run_quickly(measure_ingest(Sizes(messages=messages, rounds=rounds, live=live)))
 
 
 def _show(reports: list[Report], *, document: object, as_json: bool, check: bool) -> None:

@@ -9,6 +9,7 @@ from headgate.testing.conformance.files import FileConformance
 from headgate.testing.conformance.harness import ConnectorUnderTest
 from headgate.testing.conformance.listings import ListingConformance
 from headgate.testing.conformance.live import LiveConformance
+from headgate.testing.conformance.login import LoginConformance
 from headgate.testing.conformance.messages import MessageConformance
 from headgate.testing.conformance.reading import ReadingConformance
 from headgate.testing.conformance.sending import SendingConformance
@@ -21,6 +22,7 @@ class ConnectorConformance(
     FileConformance,
     SendingConformance,
     ListingConformance,
+    LoginConformance,
     ErrorConformance,
 ):
     """The whole suite."""

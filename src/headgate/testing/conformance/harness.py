@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 from unittest import SkipTest
 
@@ -25,6 +25,7 @@ class ConnectorUnderTest(ABC):
 
     connector: Connector
     link: Link
+    account: str
 
     @abstractmethod
     async def make_stream(self, count: int) -> str:
@@ -49,6 +50,10 @@ class ConnectorUnderTest(ABC):
     async def reopen(self) -> Link:
         """Open the same account again."""
         raise SkipTest("the test server has no second connection")
+
+    async def login_answers(self) -> Mapping[str, str]:
+        """Return what a person would answer to each question of a login."""
+        raise SkipTest("the test server has no logins")
 
     async def edit(self, stream: str, key: str, *, text: str) -> None:
         raise SkipTest("the test server cannot edit")

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.storage.database import Connection
 from headgate.testing.faults import FaultRates
 from headgate.testing.platform import SimulatedConnector
 from headgate.testing.profiles import PRESETS
-from headgate.testing.simulator.checks import check_world
-from headgate.testing.simulator.database import connect_shadowed
+from headgate.testing.simulator.calls import check_calls, count_reads
+from headgate.testing.simulator.checks import check_always, check_rest
+from headgate.testing.simulator.crowd import Crowd
+from headgate.testing.simulator.database import StagedDatabase, connect_shadowed
+from headgate.testing.simulator.person import Person
 from headgate.testing.simulator.process import Process, ProductFactory
-from headgate.testing.simulator.stage import Perils, Stage, StageClock
+from headgate.testing.simulator.stage import Perils, Stage, StageClock, Troupe
 from headgate.testing.world import World
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
-ACCOUNT = "reader"
+ACCOUNTS = ("reader", "second")
 STREAMS = 3
+CHECK_S = 15.0
+"""How often it is checked, while everything goes wrong, what must be true at every moment."""
+VISIT_S = 20.0
+"""How often a person looks whether something waits for a person."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +37,13 @@ class Script:
     rates: FaultRates
     perils: Perils
     profile: str = "telegram_like"
-    troubled_s: float = 60.0
+    troubled_s: float = 50.0
     rest_s: float = 1200.0
     processes: int = 2
-    history: int = 60
+    history: int = 40
     impatient: bool = False
+    resets: bool = True
+    """In the end everything is read anew, so that also edits are known which nobody could hear of."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +86,19 @@ class Play:
         self._connector = SimulatedConnector(world)
         for _ in range(self.script.processes):
             self._start_process(stage)
-        people = stage.enter("people")
-        people.start(_live_on(stage, world, Randomness(self.seed).fork("people")))
-        stage.perils = self.script.perils
-        await stage.play(until_s=self.script.troubled_s, between=lambda: self._replace_dead(stage, world))
-        stage.forget(people)
-        people.tasks[0].cancel()
-        stage.perils = Perils()
-        world.calm()
-        await self._come_to_rest(stage, world, director)
+        person = self._invite_person(stage, world)
+        failures = await self._trouble(stage, world, director, person)
+        world.faults.stop()
+        for account in world.accounts:
+            world.restore(account)
+            person.signed_in_s.setdefault(account, []).append(stage.elapsed_s)
+        # The last one must do alone, which also makes the rest of the play shorter.
+        for process in self.processes[1:]:
+            await self._lose(process, world)
+        failures = failures or await self._go_through_rest(stage, world, director, person)
         return Outcome(
             seed=self.seed,
-            failures=await check_world(world, director),
+            failures=[*failures, *check_calls(world, person)],
             points=stage.points,
             crashes=stage.crashes,
             virtual_s=stage.elapsed_s,
@@ -95,23 +107,95 @@ class Play:
             trace=stage.trace,
         )
 
-    async def _come_to_rest(self, stage: Stage, world: World, director: Connection) -> None:
+    def _invite_person(self, stage: Stage, world: World) -> Person:
+        choices = Randomness(self.seed).fork("person")
+        clock = StageClock(stage)
+        self._desk = StagedDatabase(self.url, clock, stage, name="person")
+        product = self.build(self._desk, clock, choices.fork("product"), self._connector)
+        return Person(stage, world, self._desk, product, choices, Ids(clock, choices.fork("ids")))
+
+    async def _trouble(self, stage: Stage, world: World, director: Connection, person: Person) -> list[str]:
+        """Let everything go wrong for a while; what must be true at every moment is looked at meanwhile."""
+        crowd = Crowd(stage, world, Randomness(self.seed).fork("crowd"))
+        troupes = [stage.enter("crowd", safe=True), stage.enter("person", safe=True)]
+        troupes[0].start(crowd.live_on())
+        troupes[1].start(person.meddle())
+        stage.perils = self.script.perils
+        failures: list[str] = []
+        while stage.elapsed_s < self.script.troubled_s and not failures:
+            until_s = min(stage.elapsed_s + CHECK_S, self.script.troubled_s)
+            await stage.play(until_s=until_s, between=lambda: self._replace_dead(stage, world))
+            failures = await check_always(world, director)
+        stage.perils = Perils()
+        for troupe in troupes:
+            await self._see_off(stage, troupe)
+        return failures
+
+    async def _see_off(self, stage: Stage, troupe: Troupe) -> None:
+        """Let people go home; one who is in the middle of something leaves it."""
+        stage.forget(troupe)
+        troupe.over = True
+        for task in troupe.tasks:
+            task.cancel()
+        await asyncio.gather(*troupe.tasks, return_exceptions=True)
+
+    async def _go_through_rest(
+        self, stage: Stage, world: World, director: Connection, person: Person
+    ) -> list[str]:
+        """Come to rest; then have unreadable messages mended, which needs no reading; then read all anew."""
+        if failures := await self._come_to_rest(stage, world, director, person):
+            return failures
+        reads = count_reads(world)
+        world.mend()
+        if failures := await self._come_to_rest(stage, world, director, person, retry=True):
+            return failures
+        if count_reads(world) > reads:
+            return ["a stream was read for the sake of single messages"]
+        if not self.script.resets:
+            return []
+        return await self._come_to_rest(stage, world, director, person, reset=True)
+
+    async def _come_to_rest(
+        self,
+        stage: Stage,
+        world: World,
+        director: Connection,
+        person: Person,
+        *,
+        retry: bool = False,
+        reset: bool = False,
+    ) -> list[str]:
         """Go on without faults until nothing is left to do; a person mends what waits for one."""
         deadline_s = stage.elapsed_s + self.script.rest_s
-        while stage.elapsed_s < deadline_s:
-            await _act_as_person(director, stage, impatient=self.script.impatient)
-            until_s = stage.elapsed_s + 45
+        failures = ["nothing was looked at"]
+        visit = 0
+        while failures and stage.elapsed_s < deadline_s:
+            troupe = stage.enter("person", safe=True)
+            if visit or not (retry or reset):
+                troupe.start(person.mend(impatient=self.script.impatient and not retry))
+            elif retry:
+                troupe.start(person.retry_all(impatient=self.script.impatient))
+            else:
+                troupe.start(person.reset_all())
+            visit += 1
+            until_s = stage.elapsed_s + VISIT_S
             await stage.play(until_s=until_s, between=lambda: self._replace_dead(stage, world))
-            if not await check_world(world, director):
-                return
+            await self._see_off(stage, troupe)
+            failures = await check_rest(world, director, last_forms=reset)
+        return failures
 
     async def _replace_dead(self, stage: Stage, world: World) -> None:
         for process in [process for process in self.processes if process.troupe.crashed]:
-            self.processes.remove(process)
-            self.gone.append(process)
-            await process.bury()
-            world.disconnect()
+            await self._lose(process, world)
             self._start_process(stage)
+
+    async def _lose(self, process: Process, world: World) -> None:
+        self.processes.remove(process)
+        self.gone.append(process)
+        # Whatever it was about to do, it never does.
+        process.troupe.crashed = True
+        await process.bury()
+        world.disconnect()
 
     def _start_process(self, stage: Stage) -> None:
         number = len(self.processes) + len(self.gone)
@@ -128,7 +212,8 @@ class Play:
 
     def _build_world(self, stage: Stage) -> World:
         world = World(self.seed, StageClock(stage), PRESETS[self.script.profile], rates=self.script.rates)
-        world.add_account(ACCOUNT)
+        for account in ACCOUNTS:
+            world.add_account(account)
         for number in range(STREAMS):
             key = f"stream-{number}"
             world.add_stream(key, topics=("General", "Releases") if number == 0 else ())
@@ -137,45 +222,10 @@ class Play:
         return world
 
     async def _dispose(self) -> None:
+        await self._desk.close()
         for process in [*self.processes, *self.gone]:
             await process.dispose()
             await process.close()
-
-
-async def _live_on(stage: Stage, world: World, choices: Randomness) -> None:
-    """What people do meanwhile: post, post albums and archive sets, delete."""
-    while True:
-        await stage.sleep(choices.uniform(0.5, 12))
-        stream = choices.choice(sorted(world.streams))
-        action = choices.below(10)
-        if action < 6:
-            world.post(stream)
-        elif action < 8:
-            world.post_album(stream, pictures=2 + choices.below(4))
-        else:
-            messages = world.messages(stream)
-            world.delete(stream, choices.choice(messages[-5:]).key)
-
-
-async def _act_as_person(director: Connection, stage: Stage, *, impatient: bool) -> None:
-    """Sign accounts in again and replay what gave up while nothing worked; nothing else is helped along.
-
-    An impatient person also asks for a scan of everything, which saves the play the wait for the schedule.
-    """
-    await director.execute("update account set state = 'active', state_reason = '' where state <> 'active'")
-    await director.execute(
-        "update stream set due_at = %s, wake_seq = wake_seq + 1 where exists (select from dead_letter d"
-        " where d.kind = 'scan' and d.key = channel_id::text and d.state = 'open')",
-        (stage.now(),),
-    )
-    await director.execute(
-        "update dead_letter set state = 'replayed', closed_at = %s where state = 'open'", (stage.now(),)
-    )
-    if impatient:
-        await director.execute(
-            "update stream set due_at = least(due_at, %s), wake_seq = wake_seq + 1 where due_at is not null",
-            (stage.now(),),
-        )
 
 
 async def _tell_time(director: Connection, now: datetime) -> None:

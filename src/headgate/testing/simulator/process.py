@@ -21,6 +21,7 @@ from headgate.testing.simulator.stage import Stage, StageClock, Troupe
 
 HEARTBEAT_TIMEOUT_S = 5.0
 IDLE_S = 2.0
+LONGEST_IDLE_S = 8.0
 WORKERS = 2
 
 
@@ -31,6 +32,8 @@ class Product:
     execution: Execution
     kinds: Kinds
     loops: Sequence[Callable[[], Coroutine[Any, Any, None]]]
+    follow: Callable[[str], Coroutine[Any, Any, None]]
+    """Follows everything that the account of a name sees, as a person's command does."""
 
 
 ProductFactory = Callable[[Database, Clock, Randomness, Connector], Product]
@@ -62,10 +65,14 @@ class Process:
         """A runner: claim, execute, settle; what the engine's library does around our execution."""
         stepper = await self._stepper()
         self.troupe.start(self._beat(stepper))
+        idle_s = IDLE_S
         while True:
             try:
-                if not await self._step(stepper):
-                    await self.clock.sleep(IDLE_S)
+                if await self._step(stepper):
+                    idle_s = IDLE_S
+                else:
+                    await self.clock.sleep(idle_s)
+                    idle_s = min(idle_s * 2, LONGEST_IDLE_S)
             except DatabaseAway:
                 stepper = await self._stepper()
 

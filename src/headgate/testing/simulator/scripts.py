@@ -7,14 +7,15 @@ from headgate.testing.profiles import PRESETS
 from headgate.testing.simulator.play import Script
 from headgate.testing.simulator.stage import Perils
 
-# Edits that change files and messages that cannot be parsed need rechecks and misses; they come with those.
 _MILD = FaultRates(
     flood=0.01, timeout_before=0.01, timeout_after=0.01, disconnect=0.005, live_duplicate=0.02,
     live_reorder=0.02, live_drop=0.01, live_end=0.01, delete=0.01,
+    edit=0.02, malformed=0.002,
 )  # fmt: skip
 _WILD = FaultRates(
     flood=0.08, timeout_before=0.06, timeout_after=0.06, disconnect=0.04, live_duplicate=0.15,
-    live_reorder=0.15, live_drop=0.15, live_end=0.05, delete=0.08, ban=0.002,
+    live_reorder=0.15, live_drop=0.15, live_end=0.05, delete=0.08, ban=0.01,
+    edit=0.1, malformed=0.02,
 )  # fmt: skip
 
 FAULTS: dict[str, tuple[FaultRates, Perils]] = {
@@ -29,5 +30,13 @@ def script_for(seed: int, faults: str) -> Script:
     rates, perils = FAULTS[faults]
     profiles = sorted(PRESETS)
     profile = profiles[seed % len(profiles)]
-    # Most plays are shortened; in every fourth one only the schedule finds what is left.
-    return Script(rates=rates, perils=perils, profile=profile, impatient=seed % 4 != 0)
+    # Most plays are shortened; in every tenth one only the schedule finds what is left.
+    impatient = seed % 10 != 7
+    return Script(
+        rates=rates,
+        perils=perils,
+        profile=profile,
+        impatient=impatient,
+        rest_s=900.0 if impatient else 7200.0,
+        resets=seed // len(profiles) % 3 == 0 or faults == "none",
+    )

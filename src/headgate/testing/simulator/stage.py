@@ -28,6 +28,8 @@ class Troupe:
     crashed: bool = False
     over: bool = False
     """The play is over: whoever still wants something is turned away."""
+    safe: bool = False
+    """It is never stopped: people, and the world itself."""
     paused_until_s: float = 0.0
     holds: int = 0
     """Transactions under way; while it lives nobody else is cued."""
@@ -84,6 +86,8 @@ class Stage:
         self._order = itertools.count()
         self.troupes: list[Troupe] = []
         self._freed = asyncio.Event()
+        self.pauses: list[tuple[float, float]] = []
+        """From when to when some process was stopped."""
         self._trace = hashlib.sha256()
 
     @property
@@ -143,9 +147,9 @@ class Stage:
                 return
             await self._move_to(wake_s)
 
-    def enter(self, name: str) -> Troupe:
+    def enter(self, name: str, *, safe: bool = False) -> Troupe:
         """Return a new troupe on the stage."""
-        troupe = Troupe(name)
+        troupe = Troupe(name, safe=safe)
         self.troupes.append(troupe)
         return troupe
 
@@ -155,6 +159,8 @@ class Stage:
         self._waiting = {n: waiting for n, waiting in self._waiting.items() if waiting.troupe is not troupe}
 
     def _endanger(self, troupe: Troupe) -> None:
+        if troupe.safe:
+            return
         if self.choices.chance(self.perils.crash):
             troupe.crashed = True
             self._freed.set()
@@ -162,6 +168,7 @@ class Stage:
             self._note("crash")
         elif self.choices.chance(self.perils.pause):
             troupe.paused_until_s = self.elapsed_s + self.choices.uniform(1, self.perils.longest_pause_s)
+            self.pauses.append((self.elapsed_s, troupe.paused_until_s))
             self._note("pause")
 
     async def _wait(self, waiting: Waiting) -> None:

@@ -1,0 +1,48 @@
+"""Platforms for commands: the installed connectors, and the simulated one on a demo's database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+
+from headgate.app.connectors import load_connectors
+from headgate.app.parts import StoredSecrets
+from headgate.cli.desk import Desk
+from headgate.connectors.protocol import Connector
+from headgate.domain.errors import UserError
+from headgate.intake.links import Links
+from headgate.lanes import Lanes
+
+
+def connectors_of(desk: Desk) -> Mapping[str, Connector]:
+    """Return the connectors that can be used on this database, by platform."""
+    connectors = dict(load_connectors())
+    if desk.anchor is not None:
+        from headgate.testing import SimulatedConnector, build_demo_world
+
+        world = build_demo_world(desk.settings.demo.seed, desk.clock, opened_at=desk.anchor.opened_at)
+        connectors["simulated"] = SimulatedConnector(world)
+    return connectors
+
+
+def connector_of(desk: Desk, platform: str) -> Connector:
+    """Return the connector of a platform, or say which there are."""
+    connectors = connectors_of(desk)
+    if platform not in connectors:
+        known = ", ".join(sorted(connectors))
+        raise UserError(
+            f"There is no connector for the platform {platform!r} in this installation.",
+            remedy=f"There are: {known}." if known else "None is installed yet; `headgate demo` has one.",
+        )
+    return connectors[platform]
+
+
+@asynccontextmanager
+async def open_links(desk: Desk) -> AsyncGenerator[Links, None]:
+    """Yield the way to call platforms, paced by the same lanes as the services."""
+    secrets = StoredSecrets(desk.database, desk.settings.data.dir)
+    links = Links(connectors_of(desk), Lanes(desk.database, desk.clock), secrets)
+    try:
+        yield links
+    finally:
+        await links.close()

@@ -1,0 +1,88 @@
+"""Words of the tables in the words of people, and facts as aligned lines."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterable
+from datetime import datetime
+
+import typer
+
+from headgate.cli.jobs_tables import relative
+from headgate.cli.output import console_for
+
+NAME_WIDTH = 24
+_WIDEST = 100
+_PIPED_WIDTH = 80
+
+REASONS = {
+    "asked": "a person asked for it",
+    "never_scanned": "it was never scanned before",
+    "woken": "something was heard of it",
+    "more_to_read": "there is more to read",
+    "unsettled": "the newest messages are too young to be proven",
+    "recent_idle": "it was scanned a moment ago, and nothing was new",
+    "cold": "nothing was new for many scans, so it is looked at less often",
+    "caught_up": "everything up to the newest message was read",
+    "breaker_open": "reading it failed, and it rests before the next try",
+    "disabled": "it is switched off",
+    "no_reader": "no account can read it now",
+}
+READING = frozenset({"asked", "never_scanned", "woken", "more_to_read"})
+"""Reasons for reading; the others are reasons for leaving a stream alone."""
+
+
+def reason_in_words(reason: str) -> str:
+    """Return why something was decided; a reason without words of its own is shown as it is."""
+    return REASONS.get(reason, reason.replace("_", " "))
+
+
+def count_of(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def moment(at: datetime | None, now: datetime, *, never: str = "never") -> str:
+    """Return a time as people say it, with the exact one."""
+    if at is None:
+        return never
+    return f"{relative(at, now)} ({at:%Y-%m-%d %H:%M:%S})"
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def share_in_words(share: float, *, complete: bool) -> str:
+    """Return a share that never says 100 % while something is left, nor 0 % when something is done."""
+    if complete or share <= 0:
+        return "100 %" if complete else "0 %"
+    return f"{min(99.9, max(0.1, share * 100)):.1f} %"
+
+
+def line_width() -> int:
+    """Return how wide running text may be: the terminal's width up to what reads well."""
+    if not sys.stdout.isatty():
+        return _PIPED_WIDTH
+    return max(40, min(_WIDEST, console_for(sys.stdout).width))
+
+
+def print_heading(text: str) -> None:
+    typer.echo(f"\n{typer.style(text, bold=True)}")
+
+
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Print names and values in two columns; long values go on below themselves."""
+    width = line_width()
+    for name, value in facts:
+        lines = textwrap.wrap(value, max(20, width - NAME_WIDTH), break_on_hyphens=False) or [""]
+        typer.echo(f"{name:<{NAME_WIDTH}}{lines[0]}".rstrip())
+        for line in lines[1:]:
+            typer.echo(f"{'':<{NAME_WIDTH}}{line}")

@@ -1,0 +1,22 @@
+"""The knobs of the schedule, as they hold for one channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """How often a stream is looked at."""
+
+    skip_window_s: float = 300.0
+    """So long after a truly idle scan nothing but a person or a live event makes a stream due."""
+    idle_threshold: int = 5
+    """After so many truly idle scans in a row the interval is multiplied."""
+    every_nth: int = 5
+    """By so much."""
+    hot_s: float = 300.0
+    warm_s: float = 1800.0
+    cold_s: float = 14_400.0
+    live_s: float = 14_400.0
+    """With a healthy live listener the schedule is only a safety net."""

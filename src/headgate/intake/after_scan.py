@@ -1,0 +1,94 @@
+"""What follows a scan: its row becomes history, and its stream goes back to the schedule.
+
+Everything is decided under the stream's lock: what was heard or became wanted during the scan is what is not
+covered now, so no wake-up can be lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from headgate.domain.rules import ChannelRules
+from headgate.domain.schedule import JITTER, Stand, decayed_rate, interval_s, tier_of
+from headgate.intake.links import Links
+from headgate.kernel.randomness import Randomness
+from headgate.storage import scans, streams
+from headgate.storage.database import Tx
+from headgate.storage.scans import Ending, Idleness, Scan
+
+LEAST_WAIT_S = 2.0
+"""How soon after a scan the next one reads what came meanwhile: long enough for a burst to be one reading."""
+
+
+@dataclass
+class AfterScan:
+    """Ends scans and plans the next look."""
+
+    links: Links
+    randomness: Randomness
+
+    async def succeed(self, tx: Tx, scan: Scan, rules: ChannelRules, *, now: datetime) -> None:
+        """End a scan that has read what it was to read, and plan the next look by what it found."""
+        state = await scans.get_idleness(tx, scan.channel_id)
+        checked = (await streams.check_streams(tx, [scan.channel_id], now=now)).get(scan.channel_id)
+        if state is None or checked is None:
+            return
+        await scans.end_scan(tx, scan.scan_id, status="SUCCEEDED", error_message="", now=now)
+        idle = scan.messages == 0 and scan.items == 0 and not checked.failing
+        manifest = self.links.manifest(scan.platform)
+        stand = _stand(state, idle=idle, live=state.live and manifest.live != "none", now=now)
+        rest_s = self.randomness.jittered(interval_s(stand, rules.schedule), part=JITTER)
+        # Whoever asked for one page or one direction got it; the schedule reads on in its own time.
+        behind = checked.behind and scan.auto_continue and scan.direction == "both"
+        if behind:
+            rest_s = max(manifest.settle_margin_s, LEAST_WAIT_S)
+        due_at = now + timedelta(seconds=rest_s)
+        next_try_at = await streams.next_hole_try(tx, scan.channel_id) if checked.failing else None
+        await scans.plan_after_scan(
+            tx,
+            scan.channel_id,
+            due_at=due_at if next_try_at is None else min(due_at, max(next_try_at, now)),
+            scanned_at=now,
+            reads=scan.pages,
+            idle_scans=stand.idle_scans,
+            idle_at=now if idle else None,
+            tier=stand.tier,
+            woken=behind,
+            now=now,
+        )
+
+    async def stop(
+        self, tx: Tx, scan: Scan, status: Ending, message: str, *, due_at: datetime | None, now: datetime
+    ) -> None:
+        """End a scan that cannot go on; what it has read stays read."""
+        await scans.end_scan(tx, scan.scan_id, status=status, error_message=message, now=now)
+        await scans.plan_after_scan(
+            tx,
+            scan.channel_id,
+            due_at=due_at,
+            scanned_at=now if scan.pages else None,
+            reads=scan.pages,
+            idle_scans=0,
+            idle_at=None,
+            tier=None,
+            woken=False,
+            now=now,
+        )
+
+
+def _stand(state: Idleness, *, idle: bool, live: bool, now: datetime) -> Stand:
+    rate = decayed_rate(state.arrival_rate, rated_at=state.rated_at, now=now)
+    return Stand(
+        enabled=True,
+        waiting=None,
+        scanned=True,
+        woken=False,
+        behind=False,
+        fresh=True,
+        idle_scans=state.idle_scans + 1 if idle else 0,
+        idle_at=now if idle else None,
+        checked_at=now,
+        tier=state.tier if state.tier_pinned else tier_of(rate),
+        live=live,
+    )

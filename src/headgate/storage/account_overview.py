@@ -1,0 +1,48 @@
+"""Accounts as people see them: what they are good for, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+
+from headgate.storage.channels import AccountState
+from headgate.storage.database import Tx
+from headgate.storage.queries import load_queries
+
+Q = load_queries("account_overview")
+
+
+@dataclass(frozen=True)
+class AccountLine:
+    """One account."""
+
+    id: UUID
+    platform: str
+    name: str
+    state: AccountState
+    state_reason: str
+    established: bool
+    listening: bool
+    created_at: datetime
+    reads: int
+    stands_by: int
+
+
+@dataclass(frozen=True)
+class CallsOfDay:
+    """Calls of one kind on one day."""
+
+    account_id: UUID
+    day: date
+    kind: str
+    calls: int
+
+
+async def list_account_lines(tx: Tx) -> list[AccountLine]:
+    return await tx.all(AccountLine, Q["list_account_lines"])
+
+
+async def list_calls(tx: Tx, *, since: date) -> list[CallsOfDay]:
+    """Return the calls of the days after this one."""
+    return await tx.all(CallsOfDay, Q["list_calls"], since=since)

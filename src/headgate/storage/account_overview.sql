@@ -1,0 +1,12 @@
+-- name: list_account_lines
+-- Accounts as people see them, with how many channels each reads and stands by for.
+select a.id, a.platform, a.name, a.state, a.state_reason, a.established, headgate_listens(a.listening_at) as listening,
+    a.created_at,
+    (select count(*) from stream s where s.reader_id = a.id) as reads,
+    (select count(*) from watch w join stream s on s.channel_id = w.channel_id
+     where w.account_id = a.id and s.reader_id is distinct from a.id) as stands_by
+from account a order by a.platform, a.name
+
+-- name: list_calls
+-- Calls a day and kind, newest day first.
+select account_id, day, kind, calls from account_calls where day > %(since)s order by day desc, kind

@@ -1,0 +1,115 @@
+-- name: list_due_scans
+-- Scans whose next page is due and that have no job, the longest due first.
+select s.channel_id::text from scan s
+where s.status in ('QUEUED', 'RUNNING') and s.due_at <= %(now)s
+  and not exists (select from pgqueuer where dedupe_key = 'scan:' || s.channel_id
+                  and status in ('queued', 'picked'))
+order by s.due_at limit %(limit)s
+
+-- name: mend_clock
+-- No scan waits for so long, unless the clock was set back since: it goes on now.
+with mended as (
+    update scan set due_at = %(now)s
+    where status in ('QUEUED', 'RUNNING') and due_at > %(now)s::timestamptz + interval '1 hour'
+    returning channel_id
+)
+update stream s set tip_after = null from mended where s.channel_id = mended.channel_id
+
+-- name: insert_scans
+-- One scan a stream at a time: a second one finds the first.
+insert into scan (id, channel_id, account_id, trigger, reason, direction, page_limit, auto_continue, due_at, bound,
+                  head_calls, queued_at)
+select n.id, n.channel_id, s.reader_id, %(trigger)s, n.reason, %(direction)s, %(page_limit)s, %(auto_continue)s, n.due_at,
+       n.bound, n.head_calls, %(now)s
+from unnest(
+    %(ids)s::uuid[], %(channel_ids)s::uuid[], %(reasons)s::text[], %(due_ats)s::timestamptz[], %(bounds)s::bigint[],
+    %(head_calls)s::int[]
+) as n (id, channel_id, reason, due_at, bound, head_calls)
+join stream s on s.channel_id = n.channel_id
+order by n.channel_id
+on conflict (channel_id) where status in ('QUEUED', 'RUNNING') do nothing
+returning channel_id
+
+-- name: start_asked
+-- Scans that wait for the head; now it is known.
+update scan n set bound = w.bound, due_at = w.due_at, head_calls = n.head_calls + w.head_calls
+from unnest(
+    %(channel_ids)s::uuid[], %(due_ats)s::timestamptz[], %(bounds)s::bigint[], %(head_calls)s::int[]
+) as w (channel_id, due_at, bound, head_calls)
+where n.channel_id = w.channel_id and n.status in ('QUEUED', 'RUNNING') and n.bound is null
+returning n.channel_id
+
+-- name: cancel_asked
+-- What people asked for of channels that are off would wait for ever.
+update scan set status = 'CANCELLED', error_message = %(message)s, due_at = null, ended_at = %(now)s
+where channel_id = any(%(channel_ids)s::uuid[]) and status in ('QUEUED', 'RUNNING') and bound is null
+
+-- name: get_scan
+-- Everything that a page of the scan under way decides by.
+select n.id as scan_id, n.trigger, n.direction, n.page_limit, n.auto_continue, n.bound, n.head_asked_at, n.queued_at, n.pages, n.messages,
+       n.items, n.read_calls, n.head_calls, c.id as channel_id, c.platform, c.key, c.title, s.reader_id as account_id, a.name as account_name,
+       a.state as account_state, a.state_reason, a.established, a.sign_in, s.floor, s.head, s.head_checked_at, s.tip_after, s.epoch,
+       s.lenses, w.failures, w.opened, w.open_until
+from scan n
+join stream s on s.channel_id = n.channel_id
+join channel c on c.id = n.channel_id
+left join account a on a.id = s.reader_id
+left join watch w on w.channel_id = n.channel_id and w.account_id = s.reader_id
+where n.channel_id = %(channel_id)s and n.status in ('QUEUED', 'RUNNING')
+
+-- name: await_head
+-- Out of work until a look has fetched the head.
+update scan set bound = null, due_at = null, head_asked_at = %(now)s where id = %(scan_id)s
+
+-- name: go_on
+-- A page was read, or failed; the scan goes on at its time.
+update scan set status = 'RUNNING', started_at = coalesce(started_at, %(now)s), due_at = %(due_at)s,
+    account_id = %(account_id)s, bound = %(bound)s, pages = pages + %(pages)s, messages = messages + %(messages)s,
+    items = items + %(items)s, read_calls = read_calls + %(read_calls)s, head_calls = head_calls + %(head_calls)s,
+    ranges = ranges + int8multirange(int8range(%(start)s, %(end)s)), error_message = %(error_message)s
+where id = %(scan_id)s and status in ('QUEUED', 'RUNNING')
+
+-- name: end_scan
+-- It has read what there was, or could not go on.
+update scan set status = %(status)s, error_message = %(error_message)s, due_at = null, ended_at = %(now)s,
+    started_at = coalesce(started_at, %(now)s)
+where id = %(scan_id)s and status in ('QUEUED', 'RUNNING')
+
+-- name: plan_after_scan
+-- The stream goes back to the schedule. A channel that was switched off meanwhile stays out of it.
+update stream s set scanned_at = coalesce(%(scanned_at)s, s.scanned_at), planned_at = %(now)s, tip_after = null,
+    reads = s.reads + %(reads)s, idle_scans = %(idle_scans)s, idle_at = coalesce(%(idle_at)s, s.idle_at),
+    tier = coalesce(%(tier)s, s.tier), woken = %(woken)s, due_at = %(due_at)s::timestamptz, wake_seq = s.wake_seq + 1
+where s.channel_id = %(channel_id)s
+
+-- name: wait_for_tip
+-- The newest messages are too young; nothing but time proves them.
+update stream set tip_after = %(tip_after)s where channel_id = %(channel_id)s
+
+-- name: set_scan_due
+-- Parks the scan under way (no due time) or makes it due.
+update scan set due_at = %(due_at)s where channel_id = %(channel_id)s and status in ('QUEUED', 'RUNNING')
+
+-- name: get_idleness
+-- What makes a scan truly idle: it brought nothing, and nothing is left that failed.
+select s.idle_scans, s.tier, s.tier_pinned, s.arrival_rate, s.rated_at,
+       headgate_listens(a.listening_at) as live
+from stream s left join account a on a.id = s.reader_id
+where s.channel_id = %(channel_id)s
+
+-- name: prune_scans
+-- History is kept for a while, and the newest of each stream for good.
+delete from scan where id in (
+    select o.id from scan o
+    where o.ended_at < %(before)s and %(keep)s <= (
+        select count(*) from (
+            select from scan n where n.channel_id = o.channel_id and (n.queued_at, n.id) > (o.queued_at, o.id)
+            limit %(keep)s
+        ) as newer
+    )
+    order by o.ended_at limit %(most)s
+)
+
+-- name: prune_calls
+-- Calls by day are for people who look back a season at most.
+delete from account_calls where day < (%(before)s::timestamptz at time zone 'UTC')::date

@@ -1,0 +1,81 @@
+"""`headgate account`: signing in and out, and what happens to the channels."""
+
+from __future__ import annotations
+
+from ledger import LOGIN, Ledger
+
+
+def test_no_account_says_what_to_do(ledger: Ledger) -> None:
+    assert "`headgate account add PLATFORM NAME`" in ledger.said("account", "list")
+
+
+def test_an_account_is_added_when_its_login_has_succeeded(ledger: Ledger) -> None:
+    assert "the code is wrong" in ledger.refused("account", "add", "simulated", "atlas", "--answer", "code=1")
+    assert ledger.values("select name from account") == []
+    assert "atlas is signed in" in ledger.said("account", "add", "simulated", "atlas", *LOGIN)
+    assert ledger.values("select state from account") == ["active"]
+    assert ledger.values("select name from secret") == ["session"]
+    assert "already" in ledger.refused("account", "add", "simulated", "atlas", *LOGIN)
+
+
+def test_without_a_terminal_a_missing_answer_is_named(ledger: Ledger) -> None:
+    sentence = ledger.refused("account", "add", "simulated", "atlas")
+    assert "The login asks for 'code'" in sentence
+    assert "--answer code=VALUE" in sentence
+
+
+def test_an_account_can_be_signed_in_later(ledger: Ledger) -> None:
+    ledger.said("account", "add", "simulated", "atlas", "--no-login")
+    assert ledger.values("select state from account") == ["needs_login"]
+    ledger.said("account", "login", "atlas", *LOGIN)
+    assert ledger.rows("select state, state_reason from account") == [{"state": "active", "state_reason": ""}]
+
+
+def test_an_unknown_platform_or_account_is_told_with_what_there_is(ledger: Ledger) -> None:
+    assert "There are: simulated." in ledger.refused("account", "add", "fax", "atlas")
+    ledger.follow("attic")
+    assert "There is no account 'atlsa'. Did you mean 'atlas'?" in ledger.refused("account", "login", "atlsa")
+
+
+def test_the_list_shows_state_pace_and_calls(ledger: Ledger) -> None:
+    ledger.follow("attic")
+    ledger.rows("insert into account_calls select id, $1, 'heads', 1234 from account", ledger.now.date())
+    lines = [line.split() for line in ledger.said("account", "list").splitlines()]
+    assert ["atlas", "simulated", "active", "1", "0", "no"] in lines
+    assert ["atlas", "heads", "240", "240", "1,234", "1,234"] in lines
+    (account,) = ledger.document("account", "list")
+    assert account["calls"] == [{"day": ledger.now.date().isoformat(), "kind": "heads", "calls": 1234}]
+    assert {lane["kind"] for lane in account["lanes"]} >= {"heads", "read"}
+
+
+def test_signing_out_passes_channels_on_and_forgets_the_session(ledger: Ledger) -> None:
+    ledger.follow("attic", "fieldnotes")
+    ledger.said("account", "add", "simulated", "beacon", *LOGIN)
+    ledger.said("channel", "add", "beacon", "attic")
+    assert "--yes" in ledger.refused("account", "logout", "atlas")
+    assert ledger.said("account", "logout", "simulated/atlas", "--yes") == (
+        "atlas is signed out; 1 channel is read by others now; 1 channel waits for its next login.\n"
+    )
+    reader = (
+        "select a.name from channel c join stream s on s.channel_id = c.id"
+        " join account a on a.id = s.reader_id order by c.key"
+    )
+    assert ledger.values(reader) == ["beacon", "atlas"]
+    assert ledger.values("select count(*) from secret") == [1]
+
+
+def test_a_scan_of_a_channel_whose_reader_is_signed_out_says_so(ledger: Ledger) -> None:
+    ledger.follow("attic")
+    ledger.said("account", "logout", "atlas", "--yes")
+    assert "`headgate account login atlas`" in ledger.run("channel", "scan", "attic").stderr
+
+
+def test_a_removed_account_leaves_its_channels(ledger: Ledger) -> None:
+    ledger.follow("attic")
+    assert "--yes" in ledger.refused("account", "remove", "atlas")
+    assert ledger.said("account", "remove", "atlas", "--yes") == (
+        "atlas is removed; 1 channel has no reader any more.\n"
+    )
+    assert ledger.rows("select reader_id from stream") == [{"reader_id": None}]
+    assert ledger.values("select owner from lane union all select owner from secret") == []
+    assert "nobody reads it" in ledger.said("channel", "list")

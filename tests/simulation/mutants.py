@@ -1,0 +1,112 @@
+"""Faults that a product like ours could have, one at a time: the judgement must see each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headgate.domain.messages import LiveEvent, Span
+from headgate.intake import accept, judging, live, look, misses, requests, rules, scan
+from headgate.storage import streams
+from headgate.storage.database import Tx
+from headgate.testing.simulator.database import connect_shadowed
+
+Mutant = Callable[[pytest.MonkeyPatch], None]
+
+
+def cover_before_store(patch: pytest.MonkeyPatch) -> None:
+    """Coverage is committed first, and what the page brought afterwards."""
+    original: Any = getattr(scan.Scanner, "_accept")  # noqa: B009 - a mutant reaches inside
+
+    async def mutated(self: Any, tx: Tx, held: Any, turn: Any, hole: Any, page: Any) -> None:
+        if turn.bound != look.UNKNOWN_BOUND:
+            async with await connect_shadowed(self.links.lanes._database.url, "mutant") as connection:
+                await streams.cover(Tx(connection), held.scan.channel_id, lens=hole.lens, spans=[page.proven])
+        await original(self, tx, held, turn, hole, page)
+
+    patch.setattr(scan.Scanner, "_accept", mutated)
+
+
+def proof_survives_a_reconnect(patch: pytest.MonkeyPatch) -> None:
+    """The first event of a connection proves everything since the last one of the connection before."""
+    original, heard = live.LiveIntake.take, dict[tuple[str, str], int]()
+
+    def mutated(self: Any, event: LiveEvent) -> None:
+        place = (self.database.url, event.stream)
+        if event.kind == "message" and event.message is not None:
+            position = event.message.position
+            if event.proven is None and place in heard and heard[place] < position:
+                event = replace(event, proven=Span(heard[place], position + 1))
+            heard[place] = position
+        original(self, event)
+
+    patch.setattr(live.LiveIntake, "take", mutated)
+
+
+def misses_are_never_retried(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(misses.MissRetries, "retry", _nothing)
+
+
+def unreadable_messages_are_passed_over(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(accept.misses, "note_unreadable", _nothing)
+
+
+def rules_are_never_renewed(patch: pytest.MonkeyPatch) -> None:
+    async def same(_tx: Tx) -> int:
+        return 1
+
+    patch.setattr(rules, "hold_settings", same)
+
+
+def nothing_is_judged_again(patch: pytest.MonkeyPatch) -> None:
+    async def none(*_: Any, **__: Any) -> list[Any]:
+        return []
+
+    patch.setattr(judging.judging, "list_stale", none)
+
+
+def rejected_items_stay_shown(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(judging.judging, "show_items_of", _nothing)
+
+
+def kept_messages_are_not_counted(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(judging.sightings, "shift_message_count", _nothing)
+
+
+def switches_are_ignored(patch: pytest.MonkeyPatch) -> None:
+    original: Any = rules.build_rules
+
+    def always_on(*given: Any, **named: Any) -> Any:
+        return original(*given, **named | {"enabled": True})
+
+    patch.setattr(rules, "build_rules", always_on)
+    patch.setattr(requests.requests, "cancel_scans", _zero)
+    patch.setattr(requests.requests, "hold_streams", _nothing)
+
+
+def new_lenses_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(streams, "set_lenses", _nothing)
+
+
+async def _nothing(*_: Any, **__: Any) -> None: ...
+
+
+async def _zero(*_: Any, **__: Any) -> int:
+    return 0
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    cover_before_store,
+    proof_survives_a_reconnect,
+    misses_are_never_retried,
+    unreadable_messages_are_passed_over,
+    rules_are_never_renewed,
+    nothing_is_judged_again,
+    rejected_items_stay_shown,
+    kept_messages_are_not_counted,
+    switches_are_ignored,
+    new_lenses_are_forgotten,
+)
