@@ -36,6 +36,10 @@ KEYS = {
 }
 
 
+# One after the other: each looks whether a benchmark has left its database behind.
+pytestmark = pytest.mark.xdist_group("bench")
+
+
 @pytest.fixture
 def on_server(server_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     monkeypatch.setenv("HEADGATE_DATABASE_URL", server_url)

@@ -9,25 +9,11 @@ from typing import Any
 import pytest
 
 from headgate.domain.messages import LiveEvent, Span
-from headgate.intake import accept, judging, live, look, misses, requests, rules, scan
+from headgate.intake import accept, judging, live, misses, requests, rules
 from headgate.storage import streams
 from headgate.storage.database import Tx
-from headgate.testing.simulator.database import connect_shadowed
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
-
-
-def cover_before_store(patch: pytest.MonkeyPatch) -> None:
-    """Coverage is committed first, and what the page brought afterwards."""
-    original: Any = getattr(scan.Scanner, "_accept")  # noqa: B009 - a mutant reaches inside
-
-    async def mutated(self: Any, tx: Tx, held: Any, turn: Any, hole: Any, page: Any) -> None:
-        if turn.bound != look.UNKNOWN_BOUND:
-            async with await connect_shadowed(self.links.lanes._database.url, "mutant") as connection:
-                await streams.cover(Tx(connection), held.scan.channel_id, lens=hole.lens, spans=[page.proven])
-        await original(self, tx, held, turn, hole, page)
-
-    patch.setattr(scan.Scanner, "_accept", mutated)
 
 
 def proof_survives_a_reconnect(patch: pytest.MonkeyPatch) -> None:
@@ -99,7 +85,6 @@ async def _zero(*_: Any, **__: Any) -> int:
 
 
 MUTANTS: tuple[Mutant, ...] = (
-    cover_before_store,
     proof_survives_a_reconnect,
     misses_are_never_retried,
     unreadable_messages_are_passed_over,

@@ -57,6 +57,16 @@ class CopyButton extends HTMLElement {
   }
 }
 
+/** What is swapped in hears nothing until htmx has settled it: an event that comes meanwhile is told a little later. */
+const SETTLED_MS = 150;
+let swappedAt = -Infinity;
+document.addEventListener("htmx:beforeSwap", () => (swappedAt = performance.now()));
+
+function tellWhenSettled(tell) {
+  if (performance.now() - swappedAt < SETTLED_MS) setTimeout(tell, SETTLED_MS);
+  else tell();
+}
+
 /**
  * An EventSource of pages that are looked at. Browsers allow six connections to a server; hidden tabs
  * would use them up with streams that nobody sees. A page that comes back is told to refresh.
@@ -104,8 +114,8 @@ class SeenEventSource extends EventTarget {
   }
 
   pass(kind) {
-    this.source?.addEventListener(kind, (event) =>
-      this.dispatchEvent(new MessageEvent(kind, { data: event.data, lastEventId: event.lastEventId })),
+    this.source?.addEventListener(kind, ({ data, lastEventId }) =>
+      tellWhenSettled(() => this.dispatchEvent(new MessageEvent(kind, { data, lastEventId }))),
     );
   }
 
