@@ -20,16 +20,15 @@ REASONS = {
     "asked": "a person asked for it",
     "never_scanned": "it was never scanned before",
     "woken": "something was heard of it",
-    "more_to_read": "there is more to read",
-    "unsettled": "the newest messages are too young to be proven",
+    "changed": "there is something to read",
+    "head_unknown": "its newest message could not be told, so reading tells",
     "recent_idle": "it was scanned a moment ago, and nothing was new",
     "cold": "nothing was new for many scans, so it is looked at less often",
     "caught_up": "everything up to the newest message was read",
     "breaker_open": "reading it failed, and it rests before the next try",
     "disabled": "it is switched off",
-    "no_reader": "no account can read it now",
 }
-READING = frozenset({"asked", "never_scanned", "woken", "more_to_read"})
+READING = frozenset({"asked", "never_scanned", "woken", "changed", "head_unknown"})
 """Reasons for reading; the others are reasons for leaving a stream alone."""
 
 

@@ -1,0 +1,16 @@
+"""Every reason that is stored is told to people in words."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from headgate.cli.phrases import READING, REASONS
+from headgate.domain.schedule import Reason
+
+
+def test_every_reason_of_the_schedule_has_words_and_none_is_made_up() -> None:
+    assert set(REASONS) == set(get_args(Reason))
+
+
+def test_the_reasons_for_reading_are_told_from_those_for_leaving_alone() -> None:
+    assert set(get_args(Reason)) - READING == {"disabled", "breaker_open", "recent_idle", "cold", "caught_up"}
