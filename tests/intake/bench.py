@@ -14,11 +14,11 @@ from headgate.app.parts import Parts, build_parts
 from headgate.domain.messages import LiveEvent, Message
 from headgate.intake import requests
 from headgate.intake.discovery import follow_all
-from headgate.intake.links import AccountRef
 from headgate.intake.live import LiveIntake
 from headgate.jobs.stepper import Stepper
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import load_settings
+from headgate.lanes.links import AccountRef
 from headgate.storage import intake_settings
 from headgate.storage.database import Connection, Database, Tx, connect
 from headgate.storage.explain import Explanation, explain_stream

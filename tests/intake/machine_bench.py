@@ -13,11 +13,11 @@ from psycopg import sql
 
 from headgate.app.parts import Parts, build_parts
 from headgate.intake.discovery import follow_all
-from headgate.intake.links import AccountRef
 from headgate.intake.live import LiveIntake
 from headgate.jobs.stepper import Stepper
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import load_settings
+from headgate.lanes.links import AccountRef
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
 from headgate.testing.listener import Listener
 from headgate.testing.simulator.checks import check_always, check_rest

@@ -12,7 +12,6 @@ from headgate.domain.schedule_knobs import Knobs
 from headgate.ingest.items import Ingest
 from headgate.intake.accept import accept_messages
 from headgate.intake.again import SingleMessages
-from headgate.intake.links import Links
 from headgate.intake.misses import MissRetries
 from headgate.intake.rechecks import Rechecks
 from headgate.intake.rules import RulesCache
@@ -23,6 +22,7 @@ from headgate.jobs.tick import Tick
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
+from headgate.lanes.links import Links
 from headgate.storage.database import Database, connect
 from headgate.storage.dead_letters import DeadLetter, list_dead_letters
 from headgate.storage.misses import MissSeen, list_misses

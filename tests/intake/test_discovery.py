@@ -10,7 +10,7 @@ from bench import START, Bench
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import UserError
 from headgate.intake.discovery import choose, discover, follow, follow_all, home_of
-from headgate.intake.links import AccountRef
+from headgate.lanes.links import AccountRef
 from headgate.storage.following import Followed, Whose
 
 

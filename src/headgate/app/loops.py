@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 from headgate.app.parts import Parts
-from headgate.intake.links import AccountRef
 from headgate.intake.live import LiveIntake
 from headgate.kernel.logs import get_logger
+from headgate.lanes.links import AccountRef
 from headgate.storage.channels import Account, list_accounts
 from headgate.storage.leases import LeaseKeeper, take_lease
 

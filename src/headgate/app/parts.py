@@ -15,7 +15,6 @@ from headgate.domain.schedule_knobs import Knobs
 from headgate.ingest.items import Ingest
 from headgate.intake.again import SingleMessages
 from headgate.intake.judging import Judge
-from headgate.intake.links import Links
 from headgate.intake.look import Looker
 from headgate.intake.misses import MissRetries
 from headgate.intake.rechecks import Rechecks
@@ -32,6 +31,7 @@ from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import Settings
 from headgate.lanes import Lanes
+from headgate.lanes.links import Links
 from headgate.storage.database import Database
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault
 

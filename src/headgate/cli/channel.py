@@ -16,7 +16,7 @@ from headgate.cli.phrases import count_of
 from headgate.cli.scan_progress import print_ended, watch_scan
 from headgate.domain.errors import UserError, WorkError
 from headgate.intake import discovery, requests
-from headgate.intake.links import AccountRef
+from headgate.lanes.links import AccountRef
 from headgate.storage.channel_overview import FIRST, list_channels
 from headgate.storage.explain import explain_stream, list_topics
 from headgate.storage.following import list_followed

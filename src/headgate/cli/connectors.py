@@ -10,8 +10,8 @@ from headgate.app.parts import StoredSecrets
 from headgate.cli.desk import Desk
 from headgate.connectors.protocol import Connector
 from headgate.domain.errors import UserError
-from headgate.intake.links import Links
 from headgate.lanes import Lanes
+from headgate.lanes.links import Links
 
 
 def connectors_of(desk: Desk) -> Mapping[str, Connector]:

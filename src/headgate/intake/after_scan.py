@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import JITTER, Stand, decayed_rate, interval_s, tier_of
-from headgate.intake.links import Links
 from headgate.kernel.randomness import Randomness
+from headgate.lanes.links import Links
 from headgate.storage import scans, streams
 from headgate.storage.database import Tx
 from headgate.storage.scans import Ending, Idleness, Scan

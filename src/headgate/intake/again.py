@@ -9,11 +9,11 @@ from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricte
 from headgate.domain.messages import Message
 from headgate.domain.pacing import UnknownLane
 from headgate.intake.accept import accept_messages
-from headgate.intake.accounts import note_account
-from headgate.intake.links import AccountRef, Links
 from headgate.intake.rules import RulesCache
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
+from headgate.lanes.accounts import note_account
+from headgate.lanes.links import AccountRef, Links
 from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.misses import drop_misses
 from headgate.storage.readers import Reader, get_reader

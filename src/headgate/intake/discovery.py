@@ -8,9 +8,9 @@ from datetime import datetime
 
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import UserError
-from headgate.intake.links import AccountRef, Links
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
+from headgate.lanes.links import AccountRef, Links
 from headgate.storage import intake_settings
 from headgate.storage.channels import upsert_account
 from headgate.storage.database import Database, Tx

@@ -20,12 +20,12 @@ from headgate.domain.errors import AuthFailed, Restricted
 from headgate.domain.messages import LiveEvent, Message, Span
 from headgate.domain.schedule import Tier
 from headgate.intake.accept import accept_messages, count_covered
-from headgate.intake.accounts import note_account
-from headgate.intake.links import AccountRef, Links
 from headgate.intake.rules import RulesCache
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
+from headgate.lanes.accounts import note_account
+from headgate.lanes.links import AccountRef, Links
 from headgate.storage import streams
 from headgate.storage.channels import find_streams
 from headgate.storage.database import Database, DatabaseAway, Tx

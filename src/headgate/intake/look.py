@@ -25,8 +25,6 @@ from headgate.domain.schedule import (
     interval_s,
     tier_of,
 )
-from headgate.intake.accounts import note_account
-from headgate.intake.links import AccountRef, Links
 from headgate.intake.rules import RulesCache
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
@@ -35,6 +33,8 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
 from headgate.kernel.randomness import Randomness
+from headgate.lanes.accounts import note_account
+from headgate.lanes.links import AccountRef, Links
 from headgate.storage import scans, streams
 from headgate.storage.database import Tx
 from headgate.storage.scans import NewScan

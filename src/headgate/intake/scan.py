@@ -27,9 +27,7 @@ from headgate.domain.retry import RetryPolicy
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import JITTER
 from headgate.intake.accept import accept_messages, count_covered
-from headgate.intake.accounts import note_account
 from headgate.intake.after_scan import AfterScan
-from headgate.intake.links import AccountRef, Links
 from headgate.intake.look import DISABLED, PERSON, UNKNOWN_BOUND
 from headgate.intake.look import KIND as LOOK
 from headgate.intake.rules import RulesCache
@@ -39,6 +37,8 @@ from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
+from headgate.lanes.accounts import note_account
+from headgate.lanes.links import AccountRef, Links
 from headgate.storage import scans, streams, watches
 from headgate.storage.database import Tx
 from headgate.storage.scans import Scan, Step

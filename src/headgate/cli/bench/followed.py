@@ -10,11 +10,11 @@ from uuid import UUID, uuid4
 from headgate.app.parts import Parts, build_parts
 from headgate.connectors.protocol import LaneDefault
 from headgate.intake.discovery import follow_all
-from headgate.intake.links import AccountRef
 from headgate.jobs.stepper import Stepper
 from headgate.kernel.clock import Clock
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import load_settings
+from headgate.lanes.links import AccountRef
 from headgate.storage.database import Database, connect
 from headgate.testing import PRESETS, Profile, SimulatedConnector, World
 

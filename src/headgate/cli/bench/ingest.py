@@ -22,10 +22,10 @@ from headgate.cli.output import progress_bar
 from headgate.domain.messages import Message
 from headgate.ingest.items import BATCH
 from headgate.intake.accept import accept_messages
-from headgate.intake.links import AccountRef
 from headgate.intake.live import LiveIntake
 from headgate.kernel.clock import RealClock
 from headgate.kernel.randomness import Randomness
+from headgate.lanes.links import AccountRef
 from headgate.storage.database import Connection, connect
 from headgate.storage.queries import QueryFile
 from headgate.testing import World, file_of

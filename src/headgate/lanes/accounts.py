@@ -6,13 +6,13 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import AuthFailed, Restricted
-from headgate.intake.links import AccountRef
 from headgate.kernel.logs import get_logger
+from headgate.lanes.links import AccountRef
 from headgate.storage.channels import suspend_account
 from headgate.storage.database import Database
 from headgate.storage.watches import pass_on
 
-log = get_logger("intake")
+log = get_logger("lanes")
 
 
 async def note_account(

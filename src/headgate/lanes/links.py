@@ -11,7 +11,8 @@ from uuid import UUID
 
 from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
 from headgate.domain.errors import AuthFailed, Elsewhere, Restricted, WorkError
-from headgate.lanes import Lanes, plan_lanes
+from headgate.lanes.lane import Lanes
+from headgate.lanes.plans import plan_lanes
 
 
 class Secrets(Protocol):
