@@ -68,6 +68,12 @@ BEGIN ATOMIC
            WHERE ((n.channel_id = headgate_may_be_due.of_channel) AND (n.status = ANY (ARRAY['QUEUED'::text, 'RUNNING'::text])) AND (n.bound IS NOT NULL))))));
 END;
 
+CREATE OR REPLACE FUNCTION public.headgate_part_key(run_id uuid, delivery integer, number integer)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN "left"(encode(sha256(convert_to((((((run_id)::text || ':'::text) || delivery) || ':'::text) || number), 'UTF8'::name)), 'hex'::text), 24);
+
 CREATE OR REPLACE FUNCTION public.headgate_real_now()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -279,6 +285,25 @@ CREATE TABLE decision (
     CONSTRAINT decision_pkey PRIMARY KEY (channel_id, number)
 );
 
+CREATE TABLE delivery (
+    run_id uuid NOT NULL,
+    number integer NOT NULL,
+    target_id uuid,
+    target_key text NOT NULL,
+    target_title text NOT NULL,
+    state text NOT NULL DEFAULT 'pending'::text,
+    error text NOT NULL DEFAULT ''::text,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    latency_ms integer,
+    CONSTRAINT delivery_pkey PRIMARY KEY (run_id, number),
+    CONSTRAINT delivery_run_id_fkey FOREIGN KEY (run_id) REFERENCES run(id) ON DELETE CASCADE,
+    CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'skipped'::text, 'uncertain'::text]))),
+    CONSTRAINT delivery_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE SET NULL
+);
+CREATE INDEX delivery_state ON public.delivery USING btree (run_id, state, number);
+CREATE INDEX delivery_target ON public.delivery USING btree (target_id);
+
 CREATE TABLE headgate_migration (
     number integer NOT NULL,
     name text NOT NULL,
@@ -396,6 +421,18 @@ CREATE TABLE login_attempt (
 );
 CREATE INDEX login_attempt_tried ON public.login_attempt USING btree (tried_at);
 
+CREATE TABLE media (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    mime_type text NOT NULL,
+    size_bytes bigint NOT NULL,
+    sha256 bytea NOT NULL,
+    content bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT media_pkey PRIMARY KEY (id),
+    CONSTRAINT media_sha256_name_mime_type_key UNIQUE (sha256, name, mime_type)
+);
+
 CREATE TABLE miss (
     id uuid NOT NULL,
     channel_id uuid NOT NULL,
@@ -418,6 +455,28 @@ CREATE TABLE miss (
 );
 CREATE INDEX miss_due ON public.miss USING btree (due_at);
 CREATE INDEX miss_open ON public.miss USING btree (channel_id) WHERE (state = 'open'::text);
+
+CREATE TABLE part (
+    run_id uuid NOT NULL,
+    delivery integer NOT NULL,
+    number integer NOT NULL,
+    account_id uuid,
+    state text NOT NULL DEFAULT 'planned'::text,
+    key text NOT NULL,
+    token uuid,
+    sending_at timestamp with time zone,
+    doubtful_since timestamp with time zone,
+    attempts integer NOT NULL DEFAULT 0,
+    retry_at timestamp with time zone,
+    sent_at timestamp with time zone,
+    took_ms integer,
+    message_key text NOT NULL DEFAULT ''::text,
+    error text NOT NULL DEFAULT ''::text,
+    CONSTRAINT part_pkey PRIMARY KEY (run_id, delivery, number),
+    CONSTRAINT part_run_id_delivery_fkey FOREIGN KEY (run_id, delivery) REFERENCES delivery(run_id, number) ON DELETE CASCADE,
+    CONSTRAINT part_state_check CHECK ((state = ANY (ARRAY['planned'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'uncertain'::text])))
+) WITH (fillfactor=70);
+CREATE INDEX part_sending ON public.part USING btree (account_id) WHERE (state = 'sending'::text);
 
 CREATE TABLE product_clock (
     single boolean NOT NULL DEFAULT true,
@@ -442,6 +501,130 @@ CREATE TABLE recheck (
     CONSTRAINT recheck_pkey PRIMARY KEY (channel_id, message_key)
 );
 CREATE INDEX recheck_due ON public.recheck USING btree (due_at);
+
+CREATE TABLE reminder (
+    id uuid NOT NULL,
+    title text NOT NULL,
+    account_id uuid,
+    zone text NOT NULL,
+    once_at timestamp without time zone,
+    cron text NOT NULL DEFAULT ''::text,
+    window_start integer NOT NULL DEFAULT 360,
+    window_end integer NOT NULL DEFAULT 1080,
+    at_close text NOT NULL DEFAULT 'stop'::text,
+    state text NOT NULL DEFAULT 'active'::text,
+    fired_until timestamp with time zone NOT NULL,
+    due_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT reminder_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE SET NULL,
+    CONSTRAINT reminder_at_close_check CHECK ((at_close = ANY (ARRAY['stop'::text, 'carry'::text]))),
+    CONSTRAINT reminder_check CHECK (((once_at IS NULL) <> (cron = ''::text))),
+    CONSTRAINT reminder_check1 CHECK ((window_start <> window_end)),
+    CONSTRAINT reminder_pkey PRIMARY KEY (id),
+    CONSTRAINT reminder_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'archived'::text]))),
+    CONSTRAINT reminder_window_end_check CHECK (((window_end >= 1) AND (window_end <= 1440))),
+    CONSTRAINT reminder_window_start_check CHECK (((window_start >= 0) AND (window_start <= 1439)))
+);
+CREATE INDEX reminder_account ON public.reminder USING btree (account_id);
+CREATE INDEX reminder_due ON public.reminder USING btree (due_at);
+CREATE INDEX reminder_newest ON public.reminder USING btree (created_at DESC, id DESC);
+
+CREATE TABLE reminder_list (
+    reminder_id uuid NOT NULL,
+    list_id uuid NOT NULL,
+    CONSTRAINT reminder_list_list_id_fkey FOREIGN KEY (list_id) REFERENCES target_list(id) ON DELETE CASCADE,
+    CONSTRAINT reminder_list_pkey PRIMARY KEY (reminder_id, list_id),
+    CONSTRAINT reminder_list_reminder_id_fkey FOREIGN KEY (reminder_id) REFERENCES reminder(id) ON DELETE CASCADE
+);
+CREATE INDEX reminder_list_list ON public.reminder_list USING btree (list_id);
+
+CREATE TABLE reminder_part (
+    reminder_id uuid NOT NULL,
+    number integer NOT NULL,
+    text text NOT NULL DEFAULT ''::text,
+    media_id uuid,
+    CONSTRAINT reminder_part_check CHECK (((text <> ''::text) OR (media_id IS NOT NULL))),
+    CONSTRAINT reminder_part_media_id_fkey FOREIGN KEY (media_id) REFERENCES media(id),
+    CONSTRAINT reminder_part_pkey PRIMARY KEY (reminder_id, number),
+    CONSTRAINT reminder_part_reminder_id_fkey FOREIGN KEY (reminder_id) REFERENCES reminder(id) ON DELETE CASCADE
+);
+CREATE INDEX reminder_part_media ON public.reminder_part USING btree (media_id);
+
+CREATE TABLE reminder_reach (
+    reminder_id uuid NOT NULL,
+    target_id uuid NOT NULL,
+    sent_at timestamp with time zone NOT NULL,
+    CONSTRAINT reminder_reach_pkey PRIMARY KEY (reminder_id, target_id),
+    CONSTRAINT reminder_reach_reminder_id_fkey FOREIGN KEY (reminder_id) REFERENCES reminder(id) ON DELETE CASCADE,
+    CONSTRAINT reminder_reach_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE CASCADE
+);
+CREATE INDEX reminder_reach_target ON public.reminder_reach USING btree (target_id);
+
+CREATE TABLE reminder_target (
+    reminder_id uuid NOT NULL,
+    target_id uuid NOT NULL,
+    place integer NOT NULL,
+    CONSTRAINT reminder_target_pkey PRIMARY KEY (reminder_id, target_id),
+    CONSTRAINT reminder_target_reminder_id_fkey FOREIGN KEY (reminder_id) REFERENCES reminder(id) ON DELETE CASCADE,
+    CONSTRAINT reminder_target_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE CASCADE
+);
+CREATE INDEX reminder_target_target ON public.reminder_target USING btree (target_id);
+
+CREATE TABLE run (
+    id uuid NOT NULL,
+    reminder_id uuid,
+    remainder_of uuid,
+    account_id uuid,
+    account_name text NOT NULL,
+    trigger text NOT NULL,
+    title text NOT NULL,
+    fire_at timestamp with time zone NOT NULL,
+    zone text NOT NULL,
+    window_start integer NOT NULL,
+    window_end integer NOT NULL,
+    at_close text NOT NULL,
+    state text NOT NULL DEFAULT 'waiting'::text,
+    reason text NOT NULL DEFAULT ''::text,
+    paused_by text,
+    opens_at timestamp with time zone NOT NULL,
+    closes_at timestamp with time zone,
+    due_at timestamp with time zone,
+    served_at timestamp with time zone,
+    priority integer NOT NULL DEFAULT 0,
+    carried integer NOT NULL DEFAULT 0,
+    limit_signals integer NOT NULL DEFAULT 0,
+    total integer NOT NULL DEFAULT 0,
+    summary text NOT NULL DEFAULT ''::text,
+    created_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    CONSTRAINT run_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE SET NULL,
+    CONSTRAINT run_at_close_check CHECK ((at_close = ANY (ARRAY['stop'::text, 'carry'::text]))),
+    CONSTRAINT run_paused_by_check CHECK ((paused_by = ANY (ARRAY['person'::text, 'account'::text]))),
+    CONSTRAINT run_pkey PRIMARY KEY (id),
+    CONSTRAINT run_remainder_of_fkey FOREIGN KEY (remainder_of) REFERENCES run(id) ON DELETE SET NULL,
+    CONSTRAINT run_reminder_id_fkey FOREIGN KEY (reminder_id) REFERENCES reminder(id) ON DELETE CASCADE,
+    CONSTRAINT run_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text, 'paused'::text, 'success'::text, 'partial'::text, 'failed'::text, 'cancelled'::text, 'missed'::text]))),
+    CONSTRAINT run_trigger_check CHECK ((trigger = ANY (ARRAY['schedule'::text, 'person'::text, 'test'::text, 'remainder'::text])))
+);
+CREATE INDEX run_active ON public.run USING btree (account_id) WHERE (state = ANY (ARRAY['waiting'::text, 'running'::text, 'paused'::text]));
+CREATE INDEX run_due ON public.run USING btree (due_at);
+CREATE INDEX run_history ON public.run USING btree (reminder_id, created_at DESC, id DESC);
+CREATE INDEX run_newest ON public.run USING btree (created_at DESC, id DESC);
+CREATE INDEX run_remainder ON public.run USING btree (remainder_of);
+CREATE UNIQUE INDEX run_fire ON public.run USING btree (reminder_id, fire_at) WHERE (trigger = 'schedule'::text);
+
+CREATE TABLE run_part (
+    run_id uuid NOT NULL,
+    number integer NOT NULL,
+    text text NOT NULL,
+    media_id uuid,
+    CONSTRAINT run_part_media_id_fkey FOREIGN KEY (media_id) REFERENCES media(id),
+    CONSTRAINT run_part_pkey PRIMARY KEY (run_id, number),
+    CONSTRAINT run_part_run_id_fkey FOREIGN KEY (run_id) REFERENCES run(id) ON DELETE CASCADE
+);
+CREATE INDEX run_part_media ON public.run_part USING btree (media_id);
 
 CREATE TABLE scan (
     id uuid NOT NULL,
@@ -485,6 +668,16 @@ CREATE TABLE secret (
     key_id text NOT NULL,
     ciphertext bytea NOT NULL,
     CONSTRAINT secret_pkey PRIMARY KEY (owner, name)
+);
+
+CREATE TABLE sender (
+    account_id uuid NOT NULL,
+    group_concurrency integer,
+    saturated_since timestamp with time zone,
+    saturated_until timestamp with time zone,
+    CONSTRAINT sender_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
+    CONSTRAINT sender_group_concurrency_check CHECK (((group_concurrency >= 1) AND (group_concurrency <= 10))),
+    CONSTRAINT sender_pkey PRIMARY KEY (account_id)
 );
 
 CREATE TABLE setup_link (
@@ -562,6 +755,46 @@ CREATE TABLE stream (
 CREATE INDEX stream_due ON public.stream USING btree (reader_id, due_at);
 CREATE INDEX stream_planned ON public.stream USING btree (planned_at);
 
+CREATE TABLE target (
+    id uuid NOT NULL,
+    platform text NOT NULL,
+    key text NOT NULL,
+    title text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT target_pkey PRIMARY KEY (id),
+    CONSTRAINT target_platform_key_key UNIQUE (platform, key)
+);
+CREATE INDEX target_title ON public.target USING btree (lower(title), id);
+
+CREATE TABLE target_account (
+    account_id uuid NOT NULL,
+    target_id uuid NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    gone_at timestamp with time zone,
+    CONSTRAINT target_account_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
+    CONSTRAINT target_account_pkey PRIMARY KEY (account_id, target_id),
+    CONSTRAINT target_account_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE CASCADE
+);
+CREATE INDEX target_account_target ON public.target_account USING btree (target_id);
+
+CREATE TABLE target_list (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT target_list_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX target_list_name ON public.target_list USING btree (lower(name));
+
+CREATE TABLE target_list_member (
+    list_id uuid NOT NULL,
+    target_id uuid NOT NULL,
+    place integer NOT NULL,
+    CONSTRAINT target_list_member_list_id_fkey FOREIGN KEY (list_id) REFERENCES target_list(id) ON DELETE CASCADE,
+    CONSTRAINT target_list_member_pkey PRIMARY KEY (list_id, target_id),
+    CONSTRAINT target_list_member_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE CASCADE
+);
+CREATE INDEX target_list_member_target ON public.target_list_member USING btree (target_id);
+
 CREATE TABLE topic (
     channel_id uuid NOT NULL,
     key text NOT NULL,
@@ -573,6 +806,18 @@ CREATE TABLE topic (
     CONSTRAINT topic_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
     CONSTRAINT topic_pkey PRIMARY KEY (channel_id, key)
 );
+
+CREATE TABLE upload (
+    account_id uuid NOT NULL,
+    media_id uuid NOT NULL,
+    handle text NOT NULL,
+    uploaded_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    CONSTRAINT upload_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
+    CONSTRAINT upload_media_id_fkey FOREIGN KEY (media_id) REFERENCES media(id) ON DELETE CASCADE,
+    CONSTRAINT upload_pkey PRIMARY KEY (account_id, media_id)
+);
+CREATE INDEX upload_media ON public.upload USING btree (media_id);
 
 CREATE TABLE user_session (
     id uuid NOT NULL,
