@@ -15,10 +15,22 @@ from proxy import proxied
 from running import DEADLINE_S, environment
 
 
+def _hear_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @asynccontextmanager
 async def command(name: str, **settings: str) -> AsyncGenerator[Process, None]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "headgate", name, stderr=PIPE, stdout=PIPE, env=environment(**settings)
+        sys.executable,
+        "-m",
+        "headgate",
+        name,
+        stderr=PIPE,
+        stdout=PIPE,
+        env=environment(**settings),
+        # Whoever runs the tests in the background ignores Ctrl-C, and so would its children.
+        preexec_fn=_hear_ctrl_c,
     )
     try:
         yield process
