@@ -32,12 +32,21 @@ LAST = datetime(2034, 1, 1, tzinfo=UTC)
 @cache
 def changes(name: str) -> tuple[datetime, ...]:
     """Return the hours in which the clock of a zone is changed."""
-    zone, hour = ZoneInfo(name), timedelta(hours=1)
-    hours = [FIRST + hour * number for number in range((LAST - FIRST) // hour)]
-    offsets = [at.astimezone(zone).utcoffset() for at in hours]
+    days = [FIRST + timedelta(days=number) for number in range((LAST - FIRST).days)]
     return tuple(
-        at for at, before, after in zip(hours, offsets, offsets[1:], strict=False) if before != after
+        hour
+        for day in _changed(name, days, timedelta(days=1))
+        for hour in _changed(
+            name, [day + timedelta(hours=number) for number in range(24)], timedelta(hours=1)
+        )
     )
+
+
+def _changed(name: str, starts: list[datetime], length: timedelta) -> list[datetime]:
+    zone = ZoneInfo(name)
+    return [
+        at for at in starts if at.astimezone(zone).utcoffset() != (at + length).astimezone(zone).utcoffset()
+    ]
 
 
 @st.composite
