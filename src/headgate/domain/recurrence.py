@@ -16,10 +16,9 @@ from typing import Literal
 
 from headgate.domain.cron import read_cron, walls_after, walls_until
 from headgate.domain.errors import UserError
-from headgate.domain.wall_time import find_zone, minute_of, moment_of, wall_of
+from headgate.domain.wall_time import WEEKDAYS, find_zone, minute_of, moment_of, wall_of
 from headgate.domain.windows import DAY_MINUTES, Window, minute_text, parse_minute
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _CRON_DAYS = {name[:3].lower(): (place + 1) % 7 for place, name in enumerate(WEEKDAYS)}
 _WORKING_DAYS = frozenset(range(1, 6))
 

@@ -15,6 +15,8 @@ from zoneinfo import ZoneInfo
 
 from headgate.domain.errors import UserError
 
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
 
 @cache
 def find_zone(name: str) -> ZoneInfo:
