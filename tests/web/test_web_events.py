@@ -167,7 +167,7 @@ async def test_events_of_one_kind_pile_up_to_one() -> None:
     for _ in range(1000):
         client.offer("items")
     client.offer("channels")
-    assert await client.take(patience_s=0.01) == ["items", "channels"]
+    assert [told.kind for told in await client.take(patience_s=0.01)] == ["items", "channels"]
     assert await client.take(patience_s=0.01) == []
 
 
@@ -175,7 +175,7 @@ async def test_too_many_kinds_become_a_refresh() -> None:
     client = Client(uuid4())
     for number in range(1000):
         client.offer(f"kind_{number}")
-    kinds = await client.take(patience_s=0.01)
+    kinds = [told.kind for told in await client.take(patience_s=0.01)]
     assert "refresh" in kinds
     assert len(kinds) <= 64
 
@@ -187,7 +187,7 @@ async def test_a_notice_that_makes_no_sense_is_passed_over() -> None:
         hub.hear(payload)
     assert await client.take(patience_s=0.01) == []
     hub.hear(None)
-    assert await client.take(patience_s=0.01) == ["refresh"]
+    assert [told.kind for told in await client.take(patience_s=0.01)] == ["refresh"]
 
 
 async def test_streams_of_a_user_are_bounded() -> None:

@@ -18,7 +18,7 @@ from headgate.domain.messages import Entry, Head, Lens, Listed, LiveEvent, Messa
 __all__ = ["Entry"]
 
 Capability = Literal["streams", "live", "listings", "download", "send", "forward", "bulk_heads"]
-CallKind = Literal["heads", "read", "list", "download", "send", "upload"]
+CallKind = Literal["heads", "read", "list", "download", "send", "upload", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,10 @@ class Link(Protocol):
         ...
 
     async def prepare(self, target: str) -> None:
-        """Do what the platform needs once before sends to a target."""
+        """Do what the platform needs once before sends to a target.
+
+        A platform that counts these calls has a lane of their kind; without one they cost nothing.
+        """
         ...
 
     async def upload(self, name: str, mime_type: str, content: bytes) -> MediaHandle:

@@ -69,6 +69,10 @@ class Links:
             await self.drop(account.id)
             raise
 
+    def classify(self, account: AccountRef, error: Exception) -> WorkError:
+        """Return what an exception of the account's platform means to us."""
+        return error if isinstance(error, WorkError) else self._connector(account.platform).classify(error)
+
     @asynccontextmanager
     async def _classifying(self, account: AccountRef) -> AsyncGenerator[None, None]:
         try:
@@ -76,7 +80,7 @@ class Links:
         except WorkError:
             raise
         except Exception as error:
-            raise self._connector(account.platform).classify(error) from error
+            raise self.classify(account, error) from error
 
     async def link(self, account: AccountRef) -> Link:
         """Return the open connection of an account; open it if need be."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import UUID
 
@@ -21,9 +22,12 @@ class Event:
 
     kind: str
     audience: UUID | None = None
+    details: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What pages show at once; a notice is at most 8,000 bytes, so this is a line or two."""
 
     def dump(self) -> str:
-        return json.dumps({"kind": self.kind, "audience": str(self.audience) if self.audience else None})
+        audience = str(self.audience) if self.audience else None
+        return json.dumps({"kind": self.kind, "audience": audience, "details": dict(self.details)})
 
     @classmethod
     def parse(cls, payload: str) -> Event | None:
@@ -31,7 +35,8 @@ class Event:
         try:
             fields = cast("dict[str, Any]", json.loads(payload))
             audience = fields["audience"]
-            return cls(str(fields["kind"]), UUID(audience) if audience else None)
+            details = {str(name): str(value) for name, value in fields.get("details", {}).items()}
+            return cls(str(fields["kind"]), UUID(audience) if audience else None, details)
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 

@@ -613,6 +613,7 @@ CREATE INDEX run_due ON public.run USING btree (due_at);
 CREATE INDEX run_history ON public.run USING btree (reminder_id, created_at DESC, id DESC);
 CREATE INDEX run_newest ON public.run USING btree (created_at DESC, id DESC);
 CREATE INDEX run_remainder ON public.run USING btree (remainder_of);
+CREATE INDEX run_sender ON public.run USING btree (account_id) WHERE (due_at IS NOT NULL);
 CREATE UNIQUE INDEX run_fire ON public.run USING btree (reminder_id, fire_at) WHERE (trigger = 'schedule'::text);
 
 CREATE TABLE run_part (

@@ -47,6 +47,7 @@ _COUNTED_AS: Mapping[str, CallKind] = MappingProxyType(
         "list": "list",
         "download": "download",
         "upload": "upload",
+        "prepare": "prepare",
         "send": "send",
         "forward": "send",
     }

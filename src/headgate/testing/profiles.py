@@ -22,6 +22,7 @@ _LANES: Mapping[CallKind, LaneDefault] = MappingProxyType(
         "download": LaneDefault(per_minute=600, burst=30),
         "send": LaneDefault(per_minute=40),
         "upload": LaneDefault(per_minute=60),
+        "prepare": LaneDefault(per_minute=240, burst=20),
     }
 )
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import re
 from collections.abc import AsyncGenerator
+from typing import NamedTuple
 from uuid import UUID
 
 from fastapi import HTTPException
@@ -32,36 +34,43 @@ GAP_S = 1.0
 """A page is told at most once in this time, however much happens."""
 _STREAMS_PER_USER = 32
 _KINDS_AT_ONCE = 64
-_KIND = re.compile(r"^[a-z][a-z0-9_]{0,39}$")
+_KIND = re.compile(r"^[a-z][a-z0-9_.]{0,39}$")
 
 _STREAMS = metrics.gauge("web_streams", "Open event streams.")
 
 
+class Told(NamedTuple):
+    """A kind, and the details of one event of it; events without details are one."""
+
+    kind: str
+    shown: str = ""
+
+
 class Client:
-    """One open stream and the kinds that it has yet to be told of."""
+    """One open stream and what it has yet to be told of: kinds, each with what is to be shown at once."""
 
     def __init__(self, user_id: UUID) -> None:
         self.user_id = user_id
-        self._kinds: dict[str, None] = {}
+        self._told: dict[Told, None] = {}
         self._wake = asyncio.Event()
 
-    def offer(self, kind: str) -> None:
-        if len(self._kinds) >= _KINDS_AT_ONCE:
-            self._kinds = {REFRESH: None, SESSION_EVENT: None}
-        self._kinds[kind] = None
+    def offer(self, kind: str, shown: str = "") -> None:
+        if len(self._told) >= _KINDS_AT_ONCE:
+            self._told = {Told(REFRESH): None, Told(SESSION_EVENT): None}
+        self._told[Told(kind, shown)] = None
         self._wake.set()
 
     def wake(self) -> None:
         self._wake.set()
 
-    async def take(self, *, patience_s: float) -> list[str]:
-        """Return all waiting kinds, or none when patience ends or the stream is to end."""
+    async def take(self, *, patience_s: float) -> list[Told]:
+        """Return all that waits, or nothing when patience ends or the stream is to end."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
                 await self._wake.wait()
         self._wake.clear()
-        kinds, self._kinds = list(self._kinds), {}
-        return kinds
+        told, self._told = list(self._told), {}
+        return told
 
 
 class EventHub:
@@ -88,7 +97,7 @@ class EventHub:
             return
         for client in self._clients:
             if event.audience in (None, client.user_id):
-                client.offer(event.kind)
+                client.offer(event.kind, json.dumps(dict(event.details)) if event.details else "")
 
     def check_room(self, user_id: UUID) -> None:
         """Refuse one more stream of a user who has many."""
@@ -126,18 +135,19 @@ async def stream_events(site: Site, caller: Caller, *, resumed: bool) -> AsyncGe
         if resumed:
             client.offer(REFRESH)
         while not site.hub.closing:
-            kinds = await client.take(patience_s=site.hub.heartbeat_s)
-            if (not kinds or SESSION_EVENT in kinds) and not await _is_signed_in(site, caller):
-                yield _event(SIGNED_OUT, next(numbers))
+            told = await client.take(patience_s=site.hub.heartbeat_s)
+            doubted = not told or any(one.kind == SESSION_EVENT for one in told)
+            if doubted and not await _is_signed_in(site, caller):
+                yield _event(Told(SIGNED_OUT), next(numbers))
                 return
-            yield "".join(_event(kind, next(numbers)) for kind in kinds if kind != SESSION_EVENT) or ": \n\n"
+            yield "".join(_event(one, next(numbers)) for one in told if one.kind != SESSION_EVENT) or ": \n\n"
             await site.hub.pause()
     finally:
         site.hub.leave(client)
 
 
-def _event(kind: str, number: int) -> str:
-    return f"event: {kind}\nid: {number}\ndata: {kind}\n\n"
+def _event(told: Told, number: int) -> str:
+    return f"event: {told.kind}\nid: {number}\ndata: {told.shown or told.kind}\n\n"
 
 
 async def _is_signed_in(site: Site, caller: Caller) -> bool:

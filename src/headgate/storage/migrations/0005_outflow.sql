@@ -171,6 +171,7 @@ create table run (
 create unique index run_fire on run (reminder_id, fire_at) where trigger = 'schedule';
 create index run_due on run (due_at);
 create index run_active on run (account_id) where state in ('waiting', 'running', 'paused');
+create index run_sender on run (account_id) where due_at is not null;
 create index run_history on run (reminder_id, created_at desc, id desc);
 create index run_newest on run (created_at desc, id desc);
 create index run_remainder on run (remainder_of);

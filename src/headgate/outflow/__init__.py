@@ -1,0 +1,1 @@
+"""What leaves: reminders, their runs, and the one sender of each account."""

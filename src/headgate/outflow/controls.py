@@ -1,0 +1,124 @@
+"""What people do to runs. Each is one transaction; a sender that is at the run notices with its next round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from headgate.domain.errors import UserError
+from headgate.domain.run_results import DeliveryState, RunState
+from headgate.domain.wall_time import find_zone
+from headgate.jobs.kinds import Wake
+from headgate.jobs.wake import enqueue
+from headgate.outflow.endings import CANCELLED, Circumstances, end_run, window_of
+from headgate.storage import run_controls, sending
+from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish
+from headgate.storage.sending import DueRun
+
+ACTIVE: tuple[RunState, ...] = ("waiting", "running", "paused")
+
+
+async def pause(tx: Tx, run_id: UUID) -> None:
+    """Send nothing more of a run until it is resumed; its window closes all the same."""
+    run = await _get(tx, run_id)
+    if not await run_controls.pause_run(tx, run_id, reason="paused by a person"):
+        raise _refusal(run, "paused")
+    await publish(tx, Event("runs"))
+
+
+async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
+    """Let a paused run go on where it stopped."""
+    run = await _get(tx, run_id)
+    if run.state != "paused":
+        raise _refusal(run, "resumed")
+    if run.paused_by == "account":
+        raise UserError(
+            f"The run waits for its account: {run.reason}.",
+            remedy=f"It goes on by itself when the account can send again: `headgate account login {run.account_name}`.",
+        )
+    await _go_on(tx, run, now=now)
+
+
+async def cancel(tx: Tx, run_id: UUID, *, now: datetime) -> None:
+    """Send nothing more of a run, ever; what is on its way arrives."""
+    run = await _get(tx, run_id)
+    if not await run_controls.cancel_run(tx, run_id, now=now):
+        raise _refusal(run, "cancelled")
+    await sending.skip_rest(tx, run_id, error=CANCELLED, now=now)
+    if await sending.count_open(tx, run_id) == 0:
+        await end_run(tx, replace(run, state="cancelled"), Circumstances(), now=now)
+    else:
+        await _wake(tx, run)
+    await publish(tx, Event("runs"))
+
+
+async def retry(
+    tx: Tx, run_id: UUID, *, skipped: bool = False, uncertain: bool = False, now: datetime
+) -> int:
+    """Send again what failed, and if wished what was skipped or is uncertain; return how many deliveries."""
+    run = await _get(tx, run_id)
+    if run.state in {*ACTIVE, "missed"}:
+        raise _refusal(run, "tried again")
+    states: list[DeliveryState] = ["failed"]
+    states += ["skipped"] * skipped + ["uncertain"] * uncertain
+    taken = await run_controls.take_up_deliveries(tx, run_id, states)
+    if not taken:
+        raise UserError(
+            f"No delivery of the run “{run.title}” is {' or '.join(states)}.",
+            remedy="`headgate run show` lists its deliveries.",
+        )
+    await _go_on(tx, run, now=now)
+    return taken
+
+
+async def resolve(tx: Tx, run_id: UUID, delivery: int, *, arrived: bool, now: datetime) -> None:
+    """Take a person's word for an uncertain message: it arrived, or it is to be sent again."""
+    run = await _get(tx, run_id)
+    if arrived and await run_controls.accept_uncertain(tx, run_id, delivery, now=now):
+        taken = await run_controls.take_up_deliveries(tx, run_id, ["uncertain"], delivery=delivery)
+    else:
+        taken = 0 if arrived else await _take_up(tx, run_id, delivery)
+    if not taken:
+        raise UserError(
+            f"Delivery {delivery} of the run “{run.title}” is not uncertain.",
+            remedy="`headgate run show` lists its deliveries.",
+        )
+    if run.state not in ACTIVE:
+        await _go_on(tx, run, now=now)
+    await publish(tx, Event("runs"))
+
+
+async def _take_up(tx: Tx, run_id: UUID, delivery: int) -> int:
+    states: Sequence[DeliveryState] = ["uncertain"]
+    return await run_controls.take_up_deliveries(tx, run_id, states, delivery=delivery)
+
+
+async def _get(tx: Tx, run_id: UUID) -> DueRun:
+    run = await sending.lock_run(tx, run_id)
+    if run is None:
+        raise UserError("There is no such run.", remedy="`headgate run list` shows what there is.")
+    return run
+
+
+async def _go_on(tx: Tx, run: DueRun, *, now: datetime) -> None:
+    stretch = window_of(run).stretch(now)
+    opens = stretch.opens_at.astimezone(find_zone(run.zone))
+    waits = "its turn" if stretch.opens_at <= now else f"the window to open at {opens:%Y-%m-%d %H:%M}"
+    await run_controls.reopen_run(tx, run.id, stretch, reason=f"waits for {waits}", now=now)
+    await _wake(tx, run)
+    await publish(tx, Event("runs"))
+
+
+async def _wake(tx: Tx, run: DueRun) -> None:
+    if run.account_id is not None:
+        await enqueue(tx, [Wake("send", str(run.account_id), 5)])
+
+
+def _refusal(run: DueRun, done: str) -> UserError:
+    return UserError(
+        f"The run “{run.title}” is {run.state} and cannot be {done}.",
+        remedy="`headgate run list` shows what state each run is in.",
+    )

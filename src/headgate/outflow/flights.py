@@ -1,0 +1,164 @@
+"""One message on its way: when it may go, what its answer means, and what is left in doubt.
+
+A message is marked as about to be sent before the call, and the mark is kept until there is a definite
+answer. So whoever comes later knows every message that may have been sent, and for how long such a call can
+still be under way: no permit outlives `SETTLE_S`, and no call its time-out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from headgate.connectors.protocol import DedupeWindow, Link, Part, Sent
+from headgate.domain.errors import Ambiguous, AuthFailed, Gone, RateLimited, Restricted, WorkError
+from headgate.domain.pacing import HORIZON_S, LONGEST_GRACE_S, Permit, PermitVoid
+from headgate.domain.retry import RetryPolicy
+from headgate.kernel.clock import Clock
+from headgate.lanes import Lanes
+from headgate.lanes.links import AccountRef, Links
+from headgate.storage.sending import Result, Share
+
+T = TypeVar("T")
+
+LEASE_S = 10.0
+SEND_TIMEOUT_S = 8.0
+"""Shorter than the lease: a call that began under it ends soon after it."""
+SETTLE_S = HORIZON_S + LONGEST_GRACE_S + SEND_TIMEOUT_S
+"""So long after it was marked a message may still be on its way."""
+REPEAT_MARGIN_S = 20.0
+"""A repeat must arrive well inside the platform's dedupe window."""
+RETRY = RetryPolicy(max_attempts=3)
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A message that is about to be sent, with its permit."""
+
+    share: Share
+    part: Part
+    permit: Permit
+    last: bool
+    """Its delivery is complete with it."""
+    fresh_upload: bool = True
+    """Its file was uploaded just now, so that its being gone would be the target's."""
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What came of a flight; an error that concerns the account or its pace is handed on."""
+
+    result: Result
+    error: WorkError | None = None
+    called: bool = True
+
+
+def may_repeat(dedupe: DedupeWindow, *, age_s: float) -> bool:
+    """Tell whether a message that may have been sent can be sent again under its key without a double."""
+    return dedupe.kind != "none" and age_s + REPEAT_MARGIN_S < dedupe.window_s
+
+
+def unsent(share: Share, *, error: str = "", attempts: int | None = None, retry_s: float = 0.0) -> Result:
+    """Return the result of a try that has sent nothing: an earlier one may still have."""
+    return Result(
+        share.delivery,
+        share.number,
+        "sending" if share.doubtful else "planned",
+        share.attempts if attempts is None else attempts,
+        error=error,
+        retry_s=retry_s,
+    )
+
+
+def lost(share: Share, error: str) -> Result:
+    """Return the result of a message that cannot be sent; after an earlier try nobody knows."""
+    state = "uncertain" if share.doubtful else "failed"
+    return Result(share.delivery, share.number, state, share.attempts + 1, error=error, delivery_state=state)
+
+
+@dataclass
+class Runway:
+    """Sends the messages of one account."""
+
+    account: AccountRef
+    links: Links
+    lanes: Lanes
+    clock: Clock
+    deadline_s: float
+    """The end of the sender's lease on the monotonic clock."""
+
+    async def send(self, link: Link, flight: Flight) -> Landed:
+        """Send one message at its permit's time, unless it may not go any more."""
+        await self.lanes.wait(flight.permit)
+        share = flight.share
+        if self.clock.monotonic() >= self.deadline_s:
+            return Landed(unsent(share), called=False)
+        try:
+            self.lanes.spend(flight.permit)
+        except PermitVoid:
+            return Landed(unsent(share), called=False)
+        began_s = self.clock.monotonic()
+        try:
+            sent = await within(
+                self.clock, SEND_TIMEOUT_S, link.send(share.target_key, flight.part, key=share.key)
+            )
+        except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
+            return await self._judge(flight, self._classify(error))
+        return Landed(self._arrived(flight, sent, took_s=self.clock.monotonic() - began_s))
+
+    def _arrived(self, flight: Flight, sent: Sent, *, took_s: float) -> Result:
+        share = flight.share
+        return Result(
+            share.delivery,
+            share.number,
+            "sent",
+            share.attempts + 1,
+            message_key=sent.key,
+            sent_at=self.clock.now(),
+            took_ms=round(took_s * 1000),
+            delivery_state="sent" if flight.last else "",
+        )
+
+    def _classify(self, error: Exception) -> WorkError:
+        return (
+            Ambiguous("no answer in time")
+            if isinstance(error, TimeoutError)
+            else self.links.classify(self.account, error)
+        )
+
+    async def _judge(self, flight: Flight, error: WorkError) -> Landed:
+        share = flight.share
+        if isinstance(error, RateLimited):
+            await self.lanes.signal_limit(flight.permit, retry_after_s=error.retry_after_s)
+            return Landed(unsent(share, error=str(error)), error)
+        if isinstance(error, AuthFailed | Restricted):
+            return Landed(unsent(share, error=str(error)), error)
+        if isinstance(error, Ambiguous):
+            # The mark stays: it is settled when the call cannot be under way any more.
+            doubt = Result(share.delivery, share.number, "sending", share.attempts + 1, error=str(error))
+            return Landed(doubt)
+        if isinstance(error, Gone) and share.media_id is not None and not flight.fresh_upload:
+            return Landed(unsent(share, error=str(error)), error)
+        attempts = share.attempts + 1
+        if error.retryable and attempts < RETRY.max_attempts:
+            delay_s = RETRY.delay_s(attempts)
+            return Landed(unsent(share, error=str(error), attempts=attempts, retry_s=delay_s))
+        return Landed(lost(share, str(error)))
+
+
+async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """Return what the work returns, or raise `TimeoutError` after so many seconds of the clock."""
+    working = asyncio.ensure_future(work)
+    bell = asyncio.ensure_future(clock.sleep(seconds))
+    try:
+        await asyncio.wait({working, bell}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise TimeoutError
+        return working.result()
+    finally:
+        bell.cancel()
+        if not working.done():
+            working.cancel()
+            await asyncio.wait({working})

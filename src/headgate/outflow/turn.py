@@ -1,0 +1,415 @@
+"""A turn: one run of one account sends a few messages, in rounds.
+
+A round takes permits, marks the next messages as about to be sent in the statement that writes what came of
+the last ones, and sends them at their permits' times. The messages of a group go one after the other, a few
+groups at once. Whatever ends a turn (its time, the close of the window, a pause, a limit, a lost lease), the
+database knows of every message what is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from headgate.connectors.protocol import DedupeWindow, Link, Part
+from headgate.domain.errors import AuthFailed, Gone, RateLimited, Restricted, WorkError
+from headgate.domain.pacing import ComeBack, Permit
+from headgate.domain.templates import Values, fill
+from headgate.kernel.randomness import Randomness
+from headgate.outflow.doubts import look_for
+from headgate.outflow.flights import LEASE_S, Flight, Landed, Runway, may_repeat
+from headgate.outflow.preparing import Preparing
+from headgate.outflow.uploads import Shelf
+from headgate.storage import sending
+from headgate.storage.database import Database
+from headgate.storage.leases import Lease, renew_lease
+from headgate.storage.sending import DueRun, Result, Share
+
+TURN_S = 40.0
+"""A turn takes no new permits after so long, so that others have theirs and a restart loses little."""
+STOCK = 60
+PATIENCE_S = 2.0
+"""So long after its time a slow message keeps the others of its round waiting."""
+JITTER_S = (0.2, 0.5)
+"""The pause between two messages to one group."""
+LONGEST_WAIT_S = 5.0
+CERTAIN_PART = 0.9
+LONGEST_PACE_S = 60.0
+"""Whoever must wait for longer waits for a cool-down or a daily cap, not for the pace."""
+
+
+@dataclass(eq=False)
+class Group:
+    """One target's unsent messages in their order."""
+
+    shares: deque[Share]
+    ready_at_s: float
+    flying: bool = False
+
+    @property
+    def next(self) -> Share:
+        return self.shares[0]
+
+
+@dataclass
+class Turn:
+    """One turn of a run under way."""
+
+    run: DueRun
+    dedupe: DedupeWindow
+    runway: Runway
+    link: Link
+    shelf: Shelf
+    preparing: Preparing
+    database: Database
+    lease: Lease
+    groups_at_once: int
+    randomness: Randomness
+    come_back_s: float | None = None
+    """The pace asks to come back so much later."""
+    ready_in_s: float | None = None
+    """No message of the run can go before; those of other runs may."""
+    trouble: AuthFailed | Restricted | None = None
+    limits: int = 0
+    refused: str = ""
+    """Why nothing of the run can be sent."""
+    began_at: datetime = field(init=False)
+    _began_s: float = 0.0
+    _paced_s: float = 0.0
+    """How long nothing but the pace kept messages waiting."""
+    _stopped: bool = False
+    _loaded_at_s: float = 0.0
+    _waiting: deque[Group] = field(default_factory=deque[Group])
+    _open: list[Group] = field(default_factory=list[Group])
+    _stock: deque[Permit] = field(default_factory=deque[Permit])
+    _flights: dict[asyncio.Task[Landed], Group] = field(default_factory=dict["asyncio.Task[Landed]", Group])
+    _last_due_s: float = 0.0
+    _results: list[Result] = field(default_factory=list[Result])
+
+    @property
+    def saturated(self) -> bool:
+        """Whether it was the pace that kept the turn from sending more."""
+        if self.come_back_s is not None and not self.limits:
+            return self.come_back_s <= LONGEST_PACE_S
+        spent_s = self._now_s() - self._began_s
+        return spent_s > 0 and self._paced_s >= spent_s / 2
+
+    def load(self, shares: Sequence[Share]) -> None:
+        """Take the messages of this turn; those of groups that were begun come first."""
+        self._loaded_at_s = self.runway.clock.monotonic()
+        groups: dict[int, Group] = {}
+        for share in shares:
+            if share.delivery not in groups:
+                wait_s = max(share.settles_in_s or 0.0, share.retry_in_s or 0.0)
+                groups[share.delivery] = Group(deque(), self._loaded_at_s + wait_s)
+            groups[share.delivery].shares.append(share)
+        self._waiting.extend(groups.values())
+
+    async def play(self) -> None:
+        """Send until the turn is over; then wait for what is on its way, and write it down."""
+        self.began_at, self._began_s = self.runway.clock.now(), self._now_s()
+        ends_at_s = self._began_s + TURN_S
+        try:
+            while not self._stopped:
+                ready = self._pick()
+                if ready:
+                    await self._launch(ready, ends_at_s)
+                elif not self._flights and not await self._wait_for_ready(ends_at_s):
+                    break
+                await self._wait_for_flights()
+        finally:
+            await _to_the_end(self._land_all())
+
+    def _now_s(self) -> float:
+        return self.runway.clock.monotonic()
+
+    async def _land_all(self) -> None:
+        while self._flights:
+            await asyncio.wait(self._flights)
+            await self._collect()
+        if self._results:
+            await self._write(())
+
+    def _pick(self) -> list[Group]:
+        """Return the groups whose next message may go now, as many as there is room for."""
+        now_s = self._now_s()
+        self._open = [group for group in self._open if group.shares]
+        while len(self._open) < self.groups_at_once and (group := self._next_waiting(now_s)):
+            self._open.append(group)
+        unwritten = {(result.delivery, result.number) for result in self._results}
+        return [
+            group
+            for group in self._open
+            if not group.flying and group.ready_at_s <= now_s and _place(group.next) not in unwritten
+        ]
+
+    def _next_waiting(self, now_s: float) -> Group | None:
+        """Take the next group off the queue; one that must wait does not hold up those behind it."""
+        for place, group in enumerate(self._waiting):
+            if group.ready_at_s <= now_s:
+                del self._waiting[place]
+                return group
+        return None
+
+    async def _launch(self, ready: Sequence[Group], ends_at_s: float) -> None:
+        ready = [group for group in ready if await self._is_clear(group)]
+        ready = await self._prepare(ready)
+        if not (ready and await self._upload(ready) and await self._stock_up(ends_at_s)):
+            return
+        chosen = ready[: len(self._stock)]
+        marked = await self._write([_place(group.next) for group in chosen])
+        for group in chosen:
+            permit = self._stock.popleft()
+            if _place(group.next) in marked:
+                self._start(group, permit)
+        if len(marked) < len(chosen):
+            # The run was paused or cancelled, or the lease is another's.
+            self._stopped = True
+
+    async def _is_clear(self, group: Group) -> bool:
+        """Tell whether the next message may be sent; one that may have been sent long ago is looked for."""
+        share = group.next
+        age_s = (share.doubt_age_s or 0.0) + self._now_s() - self._loaded_at_s
+        if not share.doubtful or may_repeat(self.dedupe, age_s=age_s):
+            return True
+        try:
+            found = await self._while_keeping(
+                look_for(self.runway.links, self.runway.account, share, last=len(group.shares) == 1)
+            )
+        except WorkError as error:
+            self._halt(error)
+            return False
+        async with self.database.autocommit() as tx:
+            await sending.settle_part(tx, self.run.id, share, found, now=self.runway.clock.now())
+        if found.state == "sent":
+            group.shares.popleft()
+        else:
+            group.shares.clear()
+        return False
+
+    async def _prepare(self, ready: Sequence[Group]) -> list[Group]:
+        """Prepare targets to which nothing was sent yet; whoever cannot be reached is left out."""
+        outcome = await self.preparing.prepare([group.next.target_key for group in ready])
+        if outcome.come_back is not None:
+            self._halt(outcome.come_back)
+            return []
+        for group in ready:
+            error = outcome.errors.get(group.next.target_key)
+            if error is None:
+                continue
+            if isinstance(error, AuthFailed | Restricted):
+                self._halt(error)
+            elif error.retryable:
+                group.ready_at_s = self._now_s() + LONGEST_WAIT_S
+            else:
+                await self._give_up(group, error)
+        if self._stopped:
+            return []
+        return [group for group in ready if group.shares and group.next.target_key in outcome.prepared]
+
+    async def _give_up(self, group: Group, error: WorkError) -> None:
+        async with self.database.autocommit() as tx:
+            delivery = group.next.delivery
+            now = self.runway.clock.now()
+            await sending.fail_delivery(tx, self.run.id, delivery, error=str(error), now=now)
+        group.shares.clear()
+
+    async def _upload(self, ready: Sequence[Group]) -> bool:
+        """Have the files of the next messages on the platform."""
+        for media_id in self.shelf.missing(group.next.media_id for group in ready):
+            try:
+                await self._while_keeping(self.shelf.upload(media_id))
+            except WorkError as error:
+                if error.retryable and not isinstance(error, RateLimited):
+                    raise
+                self._halt(error)
+                return False
+        return not self._stopped
+
+    async def _stock_up(self, ends_at_s: float) -> bool:
+        """Have permits in hand; the turn is over when there are none and it is late, or the pace says so."""
+        now_s = self._now_s()
+        self._stock = deque(permit for permit in self._stock if permit.void_at_s > now_s)
+        if self._stock:
+            return True
+        if now_s >= ends_at_s:
+            self._stopped = True
+            return False
+        left = sum(len(group.shares) for group in (*self._open, *self._waiting))
+        taken = await self.runway.lanes.acquire(
+            str(self.runway.account.id), "send", min(STOCK, left), closes_at_s=self._closes_at_s()
+        )
+        if isinstance(taken, ComeBack):
+            self.come_back_s, self._stopped = taken.delay_s, True
+            return False
+        self._stock.extend(taken)
+        return True
+
+    def _closes_at_s(self) -> float | None:
+        if self.run.closes_at is None:
+            return None
+        return self._now_s() + self.runway.clock.real_s_until(self.run.closes_at)
+
+    def _start(self, group: Group, permit: Permit) -> None:
+        share = group.next
+        flight = Flight(
+            share=share,
+            part=self._part(share),
+            permit=permit,
+            last=len(group.shares) == 1,
+            fresh_upload=share.media_id is None or self.shelf.is_fresh(share.media_id),
+        )
+        group.flying = True
+        self._last_due_s = max(self._last_due_s, permit.due_at_s)
+        self._flights[asyncio.create_task(self.runway.send(self.link, flight))] = group
+
+    def _part(self, share: Share) -> Part:
+        # The moment at which the group's turn came: every repeat of a message says the same.
+        values = Values.at(
+            share.started_at,
+            zone=self.run.zone,
+            group=share.target_title,
+            account=self.run.account_name,
+            number=share.delivery,
+            total=self.run.total,
+        )
+        media = "" if share.media_id is None else self.shelf.handle(share.media_id)
+        return Part(fill(share.text, values), media)
+
+    async def _write(self, marks: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Write results and marks in one statement, which also renews the lease."""
+        clock = self.runway.clock
+        asked_at_s = clock.monotonic()
+        results, self._results = self._results, []
+        async with self.database.autocommit() as tx:
+            written = await sending.write_round(
+                tx,
+                self.run.id,
+                lease=self.lease.name,
+                token=self.lease.token,
+                ttl_s=LEASE_S,
+                results=results,
+                marks=marks,
+                now=clock.now(),
+            )
+        if written.held:
+            self.runway.deadline_s = asked_at_s + LEASE_S * CERTAIN_PART
+        else:
+            self._stopped = True
+        return written.marked
+
+    async def _while_keeping(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Carry out slow work and renew the lease meanwhile; without the lease the work ends."""
+        working = asyncio.ensure_future(work)
+        try:
+            while not working.done():
+                bell = asyncio.ensure_future(self.runway.clock.sleep(LEASE_S / 3))
+                await asyncio.wait({working, bell}, return_when=asyncio.FIRST_COMPLETED)
+                bell.cancel()
+                if not working.done() and not await self._keep_lease():
+                    raise RateLimited("another sender has taken over", retry_after_s=LEASE_S)
+            return working.result()
+        finally:
+            if not working.done():
+                working.cancel()
+                await asyncio.wait({working})
+
+    async def _keep_lease(self) -> bool:
+        """Renew the lease if it is about to end; without it nothing is sent."""
+        clock = self.runway.clock
+        if self.runway.deadline_s - clock.monotonic() <= LEASE_S / 2:
+            renewed = await renew_lease(self.database, clock, self.lease)
+            if renewed is None:
+                self._stopped = True
+            else:
+                self.runway.deadline_s = renewed.deadline_s
+        return not self._stopped
+
+    async def _wait_for_ready(self, ends_at_s: float) -> bool:
+        """Wait for the next group that may go on; false if there is none, or not soon."""
+        if self._results:
+            await self._write(())
+        now_s = self._now_s()
+        times_s = [group.ready_at_s for group in (*self._open, *self._waiting) if group.shares]
+        if not times_s:
+            return False
+        wait_s = max(0.0, min(times_s) - now_s)
+        if wait_s > LONGEST_WAIT_S or now_s >= ends_at_s:
+            self.ready_in_s = wait_s
+            return False
+        await self.runway.clock.sleep(wait_s)
+        return await self._keep_lease()
+
+    async def _wait_for_flights(self) -> None:
+        """Wait until all have landed; one that is slow keeps the others waiting for a moment only."""
+        if not self._flights:
+            return
+        began_s = self._now_s()
+        wait_s = max(0.0, self._last_due_s - began_s)
+        bell = asyncio.ensure_future(self.runway.clock.sleep(wait_s + PATIENCE_S))
+        try:
+            while not bell.done() and (flying := {task for task in self._flights if not task.done()}):
+                await asyncio.wait({*flying, bell}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            bell.cancel()
+        self._paced_s += min(wait_s, self._now_s() - began_s)
+        await self._collect()
+
+    async def _collect(self) -> None:
+        """Take what has landed, and act on it."""
+        for task in [task for task in self._flights if task.done()]:
+            group = self._flights.pop(task)
+            group.flying = False
+            landed = task.result()
+            self._results.append(landed.result)
+            await self._act(group, landed)
+
+    async def _act(self, group: Group, landed: Landed) -> None:
+        result, share, now_s = landed.result, group.next, self._now_s()
+        if result.state == "sent":
+            group.shares.popleft()
+            group.ready_at_s = now_s + self.randomness.uniform(*JITTER_S)
+        elif isinstance(landed.error, Gone) and share.media_id is not None:
+            await self.shelf.forget(share.media_id)
+            group.ready_at_s = now_s
+        elif result.state == "planned":
+            group.shares[0] = share._replace(attempts=result.attempts)
+            group.ready_at_s = now_s + (result.retry_s or 0.0)
+        else:
+            # Failed, uncertain or in doubt: nothing more for this group in this turn.
+            group.shares.clear()
+        if isinstance(landed.error, RateLimited | AuthFailed | Restricted):
+            self._halt(landed.error)
+
+    def _halt(self, error: WorkError) -> None:
+        """End the turn for a reason that concerns the account, its pace, or the whole run."""
+        self._stopped = True
+        if isinstance(error, RateLimited):
+            self.limits += 1
+            self.come_back_s = max(self.come_back_s or 0.0, error.retry_after_s)
+        elif isinstance(error, AuthFailed | Restricted):
+            self.trouble = error
+        else:
+            self.refused = str(error)
+
+
+def _place(share: Share) -> tuple[int, int]:
+    return share.delivery, share.number
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Finish the work also when the caller is cancelled; then tell the caller."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    task.result()

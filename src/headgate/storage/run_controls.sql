@@ -1,0 +1,40 @@
+-- name: pause_run
+-- A person's pause outlasts the account's; its window closes all the same.
+update run
+set state = 'paused', paused_by = 'person', reason = %(reason)s, due_at = closes_at
+where id = %(run_id)s and (state in ('waiting', 'running') or state = 'paused' and paused_by = 'account')
+
+-- name: reopen_run
+-- It goes on in the stretch of its window that is open or comes next.
+update run
+set state = 'waiting', paused_by = null, reason = %(reason)s, opens_at = %(opens_at)s, closes_at = %(closes_at)s,
+    due_at = greatest(%(now)s, %(opens_at)s::timestamptz), ended_at = null, summary = ''
+where id = %(run_id)s
+
+-- name: cancel_run
+-- Nothing more is sent; due as long as messages may be on their way.
+update run
+set state = 'cancelled', paused_by = null, reason = '', ended_at = %(now)s, due_at = %(now)s
+where id = %(run_id)s and state in ('waiting', 'running', 'paused')
+
+-- name: take_up_deliveries
+-- Deliveries in these states are to be made after all; what was sent of them stays sent.
+with chosen as (
+    update delivery
+    set state = 'pending', error = '', ended_at = null
+    where run_id = %(run_id)s and state = any(%(states)s::text[])
+        and (%(delivery)s::int is null or number = %(delivery)s)
+    returning number
+),
+planned as (
+    update part p
+    set state = 'planned', attempts = 0, retry_at = null, doubtful_since = null, token = null, error = ''
+    from chosen c
+    where p.run_id = %(run_id)s and p.delivery = c.number and p.state in ('failed', 'uncertain')
+)
+select count(*)::int from chosen
+
+-- name: accept_uncertain
+-- A person saw the message in the group.
+update part set state = 'sent', sent_at = %(now)s, error = '', doubtful_since = null
+where run_id = %(run_id)s and delivery = %(delivery)s and state = 'uncertain'

@@ -1,0 +1,336 @@
+"""What the sender of an account reads and writes: runs that are due, messages and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple
+from uuid import UUID
+
+from headgate.domain.run_results import DeliveryState, PartState, RunState
+from headgate.storage.database import Tx
+from headgate.storage.queries import load_queries
+
+Q = load_queries("sending")
+
+
+@dataclass(frozen=True)
+class DueRun:
+    """A run that the sender of its account must look at."""
+
+    id: UUID
+    reminder_id: UUID | None
+    account_id: UUID | None
+    account_name: str
+    trigger: Literal["schedule", "person", "test", "remainder"]
+    title: str
+    state: RunState
+    zone: str
+    window_start: int
+    window_end: int
+    at_close: Literal["stop", "carry"]
+    opens_at: datetime
+    closes_at: datetime | None
+    started_at: datetime | None
+    limit_signals: int
+    total: int
+    paused_by: Literal["person", "account"] | None
+    reason: str
+
+
+class Share(NamedTuple):
+    """A message that is still to be sent, or of which nobody knows yet; times in seconds count from now."""
+
+    delivery: int
+    target_id: UUID | None
+    target_key: str
+    target_title: str
+    started_at: datetime
+    number: int
+    key: str
+    attempts: int
+    text: str
+    media_id: UUID | None
+    doubtful: bool
+    sending_at: datetime | None
+    doubt_age_s: float | None
+    settles_in_s: float | None
+    retry_in_s: float | None
+
+
+class Result(NamedTuple):
+    """What came of a message; the delivery's new state is empty if it goes on."""
+
+    delivery: int
+    number: int
+    state: PartState
+    attempts: int
+    message_key: str = ""
+    error: str = ""
+    retry_s: float | None = None
+    sent_at: datetime | None = None
+    took_ms: int | None = None
+    delivery_state: DeliveryState | Literal[""] = ""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a round has written: whether the lease is still ours, and which messages may be sent now."""
+
+    held: bool
+    deliveries: list[int]
+    numbers: list[int]
+
+    @property
+    def marked(self) -> set[tuple[int, int]]:
+        return set(zip(self.deliveries, self.numbers, strict=True))
+
+
+@dataclass(frozen=True)
+class Flying:
+    """How many messages another sender may still have on their way, and for how long."""
+
+    flying: int
+    settles_in_s: float
+
+
+@dataclass(frozen=True)
+class SenderRow:
+    """How an account sends."""
+
+    group_concurrency: int | None
+    saturated_since: datetime | None
+    saturated_until: datetime | None
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """A file of which the platform keeps a copy."""
+
+    media_id: UUID
+    handle: str
+    uploaded_at: datetime
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True)
+class MediaContent:
+    """A file to be uploaded."""
+
+    name: str
+    mime_type: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class ErrorCount:
+    """How many deliveries were not made for a reason."""
+
+    state: DeliveryState
+    error: str
+    deliveries: int
+
+
+@dataclass(frozen=True)
+class _StateCount:
+    state: DeliveryState
+    deliveries: int
+
+
+async def list_sending_accounts(tx: Tx, *, now: datetime, limit: int) -> list[str]:
+    return await tx.column(Q["list_sending_accounts"], now=now, limit=limit)
+
+
+async def park_sender(tx: Tx, account_id: UUID) -> int:
+    return await tx.execute(Q["park_sender"], account_id=account_id)
+
+
+async def reopen_sender(tx: Tx, account_id: UUID, *, now: datetime) -> int:
+    return await tx.execute(Q["reopen_sender"], account_id=account_id, now=now)
+
+
+async def follow_accounts(tx: Tx, *, now: datetime) -> int:
+    """Pause the runs of accounts that cannot send, and resume those of accounts that can again."""
+    paused = await tx.execute(Q["pause_with_account"])
+    return paused + await tx.execute(Q["resume_with_account"], now=now)
+
+
+async def list_due_runs(tx: Tx, account_id: UUID, *, now: datetime) -> list[DueRun]:
+    """Return and lock the runs that are due, in the order of their turns."""
+    return await tx.all(DueRun, Q["list_due_runs"], account_id=account_id, now=now)
+
+
+async def lock_run(tx: Tx, run_id: UUID) -> DueRun | None:
+    """Return a run as it stands, and keep it so until the transaction ends."""
+    return await tx.one(DueRun, Q["lock_run"], run_id=run_id)
+
+
+async def is_due(tx: Tx, account_id: UUID, *, now: datetime) -> bool:
+    """Tell whether the account's sender has something to do now."""
+    return await tx.value(Q["is_due"], account_id=account_id, now=now)
+
+
+async def begin_turn(tx: Tx, run_id: UUID, *, now: datetime) -> bool:
+    """Begin a run's turn; false if it does not go on any more."""
+    return await tx.execute(Q["begin_turn"], run_id=run_id, now=now) == 1
+
+
+async def list_shares(tx: Tx, run_id: UUID, *, limit: int, settle_s: float, now: datetime) -> list[Share]:
+    """Return unsent messages: of deliveries that were begun, and of the next `limit` ones."""
+    return await tx.all(Share, Q["list_shares"], run_id=run_id, limit=limit, settle_s=settle_s, now=now)
+
+
+async def list_doubtful(tx: Tx, run_id: UUID, *, settle_s: float, now: datetime) -> list[Share]:
+    """Return messages of which nobody knows whether they were sent."""
+    return await tx.all(Share, Q["list_doubtful"], run_id=run_id, settle_s=settle_s, now=now)
+
+
+async def count_flying(tx: Tx, account_id: UUID, *, settle_s: float) -> Flying:
+    found = await tx.one(Flying, Q["count_flying"], account_id=account_id, settle_s=settle_s)
+    return found or Flying(0, 0.0)
+
+
+async def write_round(
+    tx: Tx,
+    run_id: UUID,
+    *,
+    lease: str,
+    token: UUID,
+    ttl_s: float,
+    results: Sequence[Result],
+    marks: Sequence[tuple[int, int]],
+    now: datetime,
+) -> Round:
+    """Write what came of messages, renew the lease, and mark the next messages as about to be sent."""
+    written = await tx.one(
+        Round,
+        Q["write_round"],
+        run_id=run_id,
+        lease=lease,
+        token=token,
+        ttl_s=ttl_s,
+        now=now,
+        result_deliveries=[result.delivery for result in results],
+        result_numbers=[result.number for result in results],
+        states=[result.state for result in results],
+        message_keys=[result.message_key for result in results],
+        errors=[result.error for result in results],
+        attempts=[result.attempts for result in results],
+        retries_s=[result.retry_s for result in results],
+        sent_ats=[result.sent_at for result in results],
+        tooks_ms=[result.took_ms for result in results],
+        delivery_states=[result.delivery_state for result in results],
+        mark_deliveries=[delivery for delivery, _ in marks],
+        mark_numbers=[number for _, number in marks],
+    )
+    return written or Round(held=False, deliveries=[], numbers=[])
+
+
+async def settle_part(tx: Tx, run_id: UUID, share: Share, result: Result, *, now: datetime) -> None:
+    """Write what was found out about a doubtful message."""
+    await tx.execute(
+        Q["settle_part"],
+        run_id=run_id,
+        delivery=share.delivery,
+        number=share.number,
+        sending_at=share.sending_at,
+        state=result.state,
+        message_key=result.message_key,
+        error=result.error,
+        delivery_state=result.delivery_state,
+        now=now,
+    )
+
+
+async def fail_pending(tx: Tx, run_id: UUID, *, error: str, now: datetime) -> int:
+    return await tx.execute(Q["fail_pending"], run_id=run_id, error=error, now=now)
+
+
+async def skip_rest(tx: Tx, run_id: UUID, *, error: str, now: datetime) -> int:
+    return await tx.execute(Q["skip_rest"], run_id=run_id, error=error, now=now)
+
+
+async def complete_deliveries(tx: Tx, run_id: UUID, *, now: datetime) -> int:
+    """Note as sent the deliveries all of whose messages turned out to have been sent."""
+    return await tx.execute(Q["complete_deliveries"], run_id=run_id, now=now)
+
+
+async def fail_delivery(tx: Tx, run_id: UUID, delivery: int, *, error: str, now: datetime) -> None:
+    await tx.execute(Q["fail_delivery"], run_id=run_id, delivery=delivery, error=error, now=now)
+
+
+async def count_open(tx: Tx, run_id: UUID) -> int:
+    return await tx.value(Q["count_open"], run_id=run_id)
+
+
+async def tally(tx: Tx, run_id: UUID) -> dict[DeliveryState, int]:
+    """Return how many deliveries are in which state."""
+    return {row.state: row.deliveries for row in await tx.all(_StateCount, Q["tally"], run_id=run_id)}
+
+
+async def count_errors(tx: Tx, run_id: UUID) -> list[ErrorCount]:
+    return await tx.all(ErrorCount, Q["count_errors"], run_id=run_id)
+
+
+async def put_off(tx: Tx, run_id: UUID, *, due_at: datetime) -> None:
+    await tx.execute(Q["put_off"], run_id=run_id, due_at=due_at)
+
+
+async def carry_run(
+    tx: Tx, run_id: UUID, *, opens_at: datetime, closes_at: datetime | None, reason: str
+) -> None:
+    await tx.execute(Q["carry_run"], run_id=run_id, opens_at=opens_at, closes_at=closes_at, reason=reason)
+
+
+async def end_run(tx: Tx, run_id: UUID, *, state: RunState, summary: str, now: datetime) -> None:
+    """Write a run's last word, and whom it reached."""
+    await tx.execute(Q["end_run"], run_id=run_id, state=state, summary=summary, now=now)
+    await tx.execute(Q["note_reach"], run_id=run_id)
+
+
+async def count_limit_signals(tx: Tx, run_id: UUID, *, signals: int) -> None:
+    await tx.execute(Q["count_limit_signals"], run_id=run_id, signals=signals)
+
+
+async def get_sender(tx: Tx, account_id: UUID) -> SenderRow:
+    return await tx.one(SenderRow, Q["get_sender"], account_id=account_id) or SenderRow(None, None, None)
+
+
+async def note_saturated(tx: Tx, account_id: UUID, *, since: datetime, until: datetime) -> None:
+    await tx.execute(Q["note_saturated"], account_id=account_id, since=since, until=until)
+
+
+async def set_group_concurrency(tx: Tx, account_id: UUID, groups: int | None) -> None:
+    await tx.execute(Q["set_group_concurrency"], account_id=account_id, groups=groups)
+
+
+async def list_uploads(
+    tx: Tx, account_id: UUID, media_ids: Sequence[UUID], *, until: datetime
+) -> dict[UUID, Uploaded]:
+    """Return the handles that can still be sent at a time."""
+    rows = await tx.all(
+        Uploaded, Q["list_uploads"], account_id=account_id, media_ids=list(media_ids), until=until
+    )
+    return {row.media_id: row for row in rows}
+
+
+async def put_upload(tx: Tx, account_id: UUID, uploaded: Uploaded) -> None:
+    await tx.execute(
+        Q["put_upload"],
+        account_id=account_id,
+        media_id=uploaded.media_id,
+        handle=uploaded.handle,
+        now=uploaded.uploaded_at,
+        expires_at=uploaded.expires_at,
+    )
+
+
+async def forget_upload(tx: Tx, account_id: UUID, uploaded: Uploaded) -> None:
+    await tx.execute(
+        Q["forget_upload"], account_id=account_id, media_id=uploaded.media_id, handle=uploaded.handle
+    )
+
+
+async def get_media_content(tx: Tx, media_id: UUID) -> MediaContent | None:
+    return await tx.one(MediaContent, Q["get_media_content"], media_id=media_id)

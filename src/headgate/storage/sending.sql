@@ -1,0 +1,329 @@
+-- name: list_sending_accounts
+-- Accounts with a run that somebody must look at, the longest due first, unless a job is at them.
+select r.account_id::text
+from run r
+where r.due_at <= %(now)s and r.account_id is not null
+    and not exists (select from pgqueuer q where q.dedupe_key = 'send:' || r.account_id and q.status in ('queued', 'picked'))
+group by r.account_id
+order by min(r.due_at), r.account_id
+limit %(limit)s
+
+-- name: park_sender
+-- Its runs wait for a person who looks at the dead letter.
+update run set due_at = null, reason = 'stopped by an error; see the dead letters'
+where account_id = %(account_id)s and due_at is not null
+
+-- name: reopen_sender
+-- Whatever is not done goes on.
+update run r
+set due_at = greatest(%(now)s, r.opens_at), reason = ''
+where r.account_id = %(account_id)s and r.due_at is null
+    and (
+        r.state in ('waiting', 'running')
+        or exists (select from delivery d where d.run_id = r.id and d.state = 'sending')
+    )
+
+-- name: pause_with_account
+-- Runs of accounts that cannot send wait for them, and say why.
+update run r
+set state = 'paused', paused_by = 'account', due_at = r.closes_at,
+    reason = 'the account ' || r.account_name || ' '
+        || case a.state when 'needs_login' then 'must sign in again' when 'banned' then 'is banned' else 'is restricted' end
+        || case when a.state_reason = '' then '' else ': ' || a.state_reason end
+from account a
+where a.id = r.account_id and a.state <> 'active' and r.state in ('waiting', 'running')
+
+-- name: resume_with_account
+-- Runs that waited for their account go on when it can send again.
+update run r
+set state = 'waiting', paused_by = null, due_at = greatest(%(now)s, r.opens_at), reason = 'the account can send again'
+from account a
+where a.id = r.account_id and a.state = 'active' and r.state = 'paused' and r.paused_by = 'account'
+
+-- name: list_due_runs
+-- The runs of an account that are due, in the order of their turns; locked, so that a person's wish comes before or after.
+select
+    r.id, r.reminder_id, r.account_id, r.account_name, r.trigger, r.title, r.state, r.zone, r.window_start, r.window_end,
+    r.at_close, r.opens_at, r.closes_at, r.started_at, r.limit_signals, r.total, r.paused_by, r.reason
+from run r
+where r.account_id = %(account_id)s and r.due_at <= %(now)s
+order by r.priority desc, r.served_at nulls first, r.created_at, r.id
+for update of r
+
+-- name: lock_run
+-- A run as it stands, kept so until the transaction ends.
+select
+    r.id, r.reminder_id, r.account_id, r.account_name, r.trigger, r.title, r.state, r.zone, r.window_start, r.window_end,
+    r.at_close, r.opens_at, r.closes_at, r.started_at, r.limit_signals, r.total, r.paused_by, r.reason
+from run r
+where r.id = %(run_id)s
+for update of r
+
+-- name: is_due
+-- Whether the account's sender has something to do now.
+select exists (select from run where account_id = %(account_id)s and due_at <= %(now)s)
+
+-- name: begin_turn
+-- It is this run's turn.
+update run
+set state = 'running', reason = '', served_at = %(now)s, started_at = coalesce(started_at, %(now)s)
+where id = %(run_id)s and state in ('waiting', 'running')
+
+-- name: list_shares
+-- The unsent messages of deliveries that were begun and of the next ones, in their order.
+with chosen as (
+    (
+        select * from delivery
+        where run_id = %(run_id)s and state = 'sending'
+        order by number
+    )
+    union all
+    (
+        select * from delivery
+        where run_id = %(run_id)s and state = 'pending'
+        order by number
+        limit %(limit)s
+    )
+),
+moment as materialized (select headgate_real_now() as at)
+select
+    c.number as delivery, c.target_id, c.target_key, c.target_title, coalesce(c.started_at, %(now)s) as started_at,
+    p.number, p.key, p.attempts, t.text, t.media_id, p.state = 'sending' as doubtful, p.sending_at,
+    extract(epoch from m.at - p.doubtful_since)::float8 as doubt_age_s,
+    greatest(0, extract(epoch from p.sending_at - m.at) + %(settle_s)s)::float8 as settles_in_s,
+    greatest(0, extract(epoch from p.retry_at - m.at))::float8 as retry_in_s
+from chosen c
+join part p on p.run_id = c.run_id and p.delivery = c.number
+join run_part t on t.run_id = p.run_id and t.number = p.number
+cross join moment m
+where p.state in ('planned', 'sending')
+order by c.state desc, c.number, p.number
+
+-- name: list_doubtful
+-- Messages of a run of which nobody knows yet whether they were sent.
+select
+    d.number as delivery, d.target_id, d.target_key, d.target_title, coalesce(d.started_at, %(now)s) as started_at,
+    p.number, p.key, p.attempts, t.text, t.media_id, true as doubtful, p.sending_at,
+    extract(epoch from m.at - p.doubtful_since)::float8 as doubt_age_s,
+    greatest(0, extract(epoch from p.sending_at - m.at) + %(settle_s)s)::float8 as settles_in_s,
+    0::float8 as retry_in_s
+from part p
+join delivery d on d.run_id = p.run_id and d.number = p.delivery
+join run_part t on t.run_id = p.run_id and t.number = p.number
+cross join (select headgate_real_now() as at) as m
+where p.run_id = %(run_id)s and p.state = 'sending'
+order by d.number, p.number
+
+-- name: count_flying
+-- Messages of an account that may be on their way right now, as far as another sender knows.
+select count(*)::int as flying,
+    coalesce(max(extract(epoch from p.sending_at - m.at) + %(settle_s)s), 0)::float8 as settles_in_s
+from part p
+cross join (select headgate_real_now() as at) as m
+where p.account_id = %(account_id)s and p.state = 'sending'
+    and p.sending_at > m.at - make_interval(secs => %(settle_s)s)
+
+-- name: write_round
+-- What came of the last messages, and the next ones that are about to be sent: in one statement, and only while the
+-- lease is ours, which it renews, and the run goes on.
+with moment as materialized (select headgate_real_now() as at),
+renewed as (
+    update lease l
+    set expires_at = m.at + make_interval(secs => %(ttl_s)s)
+    from moment m
+    where l.name = %(lease)s and l.token = %(token)s and l.expires_at > m.at
+    returning l.token
+),
+result as (
+    select *
+    from unnest(
+        %(result_deliveries)s::int[], %(result_numbers)s::int[], %(states)s::text[], %(message_keys)s::text[],
+        %(errors)s::text[], %(attempts)s::int[], %(retries_s)s::float8[], %(sent_ats)s::timestamptz[],
+        %(tooks_ms)s::int[], %(delivery_states)s::text[]
+    ) as r (delivery, number, state, message_key, error, attempts, retry_s, sent_at, took_ms, delivery_state)
+),
+written as (
+    update part p
+    set state = r.state, message_key = r.message_key, error = r.error, attempts = r.attempts, sent_at = r.sent_at,
+        took_ms = r.took_ms, token = null,
+        retry_at = m.at + make_interval(secs => r.retry_s),
+        doubtful_since = case when r.state = 'sending' then p.doubtful_since end
+    from result r
+    cross join moment m
+    where p.run_id = %(run_id)s and p.delivery = r.delivery and p.number = r.number
+        and p.state = 'sending' and p.token = %(token)s
+    returning p.delivery, p.number
+),
+ended as (
+    update delivery d
+    set state = r.delivery_state, error = r.error, ended_at = %(now)s,
+        latency_ms = r.took_ms + (
+            select coalesce(sum(p.took_ms), 0) from part p
+            where p.run_id = d.run_id and p.delivery = d.number and p.number < r.number
+        )
+    from result r
+    join written w using (delivery, number)
+    where d.run_id = %(run_id)s and d.number = r.delivery and r.delivery_state <> '' and d.state = 'sending'
+),
+marked as (
+    update part p
+    set state = 'sending', token = %(token)s, sending_at = m.at, doubtful_since = coalesce(p.doubtful_since, m.at)
+    from unnest(%(mark_deliveries)s::int[], %(mark_numbers)s::int[]) as w (delivery, number)
+    cross join moment m
+    where p.run_id = %(run_id)s and p.delivery = w.delivery and p.number = w.number
+        and p.state in ('planned', 'sending')
+        and exists (select from renewed)
+        and exists (select from run r where r.id = %(run_id)s and r.state = 'running')
+        and exists (
+            select from delivery d
+            where d.run_id = %(run_id)s and d.number = w.delivery and d.state in ('pending', 'sending')
+        )
+    returning p.delivery, p.number
+),
+begun as (
+    update delivery d
+    set state = 'sending', started_at = %(now)s
+    from (select distinct delivery from marked) as w
+    where d.run_id = %(run_id)s and d.number = w.delivery and d.state = 'pending'
+)
+select
+    exists (select from renewed) as held,
+    coalesce((select array_agg(delivery) from marked), '{}') as deliveries,
+    coalesce((select array_agg(number) from marked), '{}') as numbers
+
+-- name: settle_part
+-- What was found out about a message of which nobody knew; not if somebody has sent it anew meanwhile.
+with settled as (
+    update part p
+    set state = %(state)s, message_key = %(message_key)s, error = %(error)s, token = null, doubtful_since = null,
+        sent_at = case when %(state)s = 'sent' then %(now)s::timestamptz end
+    where p.run_id = %(run_id)s and p.delivery = %(delivery)s and p.number = %(number)s
+        and p.state = 'sending' and p.sending_at = %(sending_at)s
+    returning p.run_id, p.delivery
+)
+update delivery d
+set state = %(delivery_state)s, error = %(error)s, ended_at = %(now)s,
+    latency_ms = (select sum(p.took_ms) from part p where p.run_id = d.run_id and p.delivery = d.number)
+from settled s
+where d.run_id = s.run_id and d.number = s.delivery and %(delivery_state)s <> '' and d.state = 'sending'
+
+-- name: fail_pending
+-- Nothing of this run can be sent.
+update delivery d
+set state = 'failed', error = %(error)s, ended_at = %(now)s
+where d.run_id = %(run_id)s
+    and (d.state = 'pending' or d.state = 'sending' and not exists (
+        select from part p where p.run_id = d.run_id and p.delivery = d.number and p.state = 'sending'))
+
+-- name: skip_rest
+-- What was not sent is not sent any more; of what may be under way the sender will tell.
+update delivery d
+set state = 'skipped', error = %(error)s, ended_at = %(now)s
+where d.run_id = %(run_id)s
+    and (d.state = 'pending' or d.state = 'sending' and not exists (
+        select from part p where p.run_id = d.run_id and p.delivery = d.number and p.state = 'sending'))
+
+-- name: complete_deliveries
+-- Those whose last message turned out to have been sent.
+update delivery d
+set state = 'sent', ended_at = %(now)s,
+    latency_ms = (select sum(p.took_ms) from part p where p.run_id = d.run_id and p.delivery = d.number)
+where d.run_id = %(run_id)s and d.state = 'sending' and not exists (
+    select from part p where p.run_id = d.run_id and p.delivery = d.number and p.state <> 'sent')
+
+-- name: fail_delivery
+-- One target cannot be reached at all.
+update delivery set state = 'failed', error = %(error)s, ended_at = %(now)s
+where run_id = %(run_id)s and number = %(delivery)s and state in ('pending', 'sending')
+
+-- name: count_open
+-- Deliveries that are not done.
+select count(*) from delivery where run_id = %(run_id)s and state in ('pending', 'sending')
+
+-- name: tally
+-- How many deliveries are in which state.
+select state, count(*)::int as deliveries from delivery where run_id = %(run_id)s group by state
+
+-- name: count_errors
+-- Why deliveries were not made, the most frequent first.
+select state, error, count(*)::int as deliveries
+from delivery
+where run_id = %(run_id)s and state in ('failed', 'skipped', 'uncertain')
+group by state, error
+order by count(*) desc, state, error
+
+-- name: put_off
+-- When the account's sender must look at a run again.
+update run set due_at = %(due_at)s where id = %(run_id)s and due_at is not null
+
+-- name: carry_run
+-- What is left goes on in the next stretch of the window.
+update run
+set opens_at = %(opens_at)s, closes_at = %(closes_at)s, carried = carried + 1,
+    state = case when state = 'paused' then state else 'waiting' end,
+    reason = case when state = 'paused' then reason else %(reason)s end,
+    due_at = case when state = 'paused' then %(closes_at)s else %(opens_at)s end
+where id = %(run_id)s and state in ('waiting', 'running', 'paused')
+
+-- name: end_run
+-- Its last word; a run that a person cancelled stays cancelled.
+update run
+set state = case when state = 'cancelled' then state else %(state)s end,
+    summary = %(summary)s, reason = '', paused_by = null, due_at = null, ended_at = coalesce(ended_at, %(now)s)
+where id = %(run_id)s
+
+-- name: note_reach
+-- When each target was reached, by which the next run orders them.
+insert into reminder_reach (reminder_id, target_id, sent_at)
+select r.reminder_id, d.target_id, max(d.ended_at)
+from delivery d
+join run r on r.id = d.run_id
+where d.run_id = %(run_id)s and d.state = 'sent' and d.target_id is not null and r.reminder_id is not null
+group by r.reminder_id, d.target_id
+order by d.target_id
+on conflict (reminder_id, target_id) do update set sent_at = greatest(reminder_reach.sent_at, excluded.sent_at)
+
+-- name: count_limit_signals
+-- The platform limited messages of this run.
+update run set limit_signals = limit_signals + %(signals)s where id = %(run_id)s
+
+-- name: get_sender
+-- How an account sends; none until it first did.
+select group_concurrency, saturated_since, saturated_until from sender where account_id = %(account_id)s
+
+-- name: note_saturated
+-- From when to when nothing but the pace kept the account from sending more; a pause of two minutes ends that.
+insert into sender (account_id, saturated_since, saturated_until)
+values (%(account_id)s, %(since)s, %(until)s)
+on conflict (account_id) do update set
+    saturated_since = case
+        when sender.saturated_until >= %(since)s::timestamptz - interval '2 minutes' then sender.saturated_since
+        else excluded.saturated_since
+    end,
+    saturated_until = excluded.saturated_until
+
+-- name: set_group_concurrency
+-- How many groups an account sends to at once.
+insert into sender (account_id, group_concurrency) values (%(account_id)s, %(groups)s)
+on conflict (account_id) do update set group_concurrency = excluded.group_concurrency
+
+-- name: list_uploads
+-- What the account has uploaded of some media and can still be sent at a time.
+select media_id, handle, uploaded_at, expires_at from upload
+where account_id = %(account_id)s and media_id = any(%(media_ids)s::uuid[])
+    and (expires_at is null or expires_at > %(until)s)
+
+-- name: put_upload
+-- The newest handle counts.
+insert into upload (account_id, media_id, handle, uploaded_at, expires_at)
+values (%(account_id)s, %(media_id)s, %(handle)s, %(now)s, %(expires_at)s)
+on conflict (account_id, media_id) do update set
+    handle = excluded.handle, uploaded_at = excluded.uploaded_at, expires_at = excluded.expires_at
+
+-- name: forget_upload
+-- The platform does not know it any more.
+delete from upload where account_id = %(account_id)s and media_id = %(media_id)s and handle = %(handle)s
+
+-- name: get_media_content
+-- A file to be uploaded.
+select name, mime_type, content from media where id = %(media_id)s
