@@ -31,6 +31,7 @@ _CLOCK_IN_SQL = re.compile(
 REAL_TIME_FILES = {
     "lanes.sql",
     "leases.sql",
+    "sending.sql",
     "engine.sql",
     "engine_status.sql",
     "listeners.sql",

@@ -1,8 +1,7 @@
-"""What people do to runs. Each is one transaction; a sender that is at the run notices with its next round."""
+"""What people do to runs, each in one transaction; a sender that is at the run notices in its next round."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -37,7 +36,7 @@ async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
     if run.paused_by == "account":
         raise UserError(
             f"The run waits for its account: {run.reason}.",
-            remedy=f"It goes on by itself when the account can send again: `headgate account login {run.account_name}`.",
+            remedy=f"It goes on by itself after `headgate account login {run.account_name}`.",
         )
     await _go_on(tx, run, now=now)
 
@@ -62,8 +61,8 @@ async def retry(
     run = await _get(tx, run_id)
     if run.state in {*ACTIVE, "missed"}:
         raise _refusal(run, "tried again")
-    states: list[DeliveryState] = ["failed"]
-    states += ["skipped"] * skipped + ["uncertain"] * uncertain
+    wished: dict[DeliveryState, bool] = {"failed": True, "skipped": skipped, "uncertain": uncertain}
+    states: list[DeliveryState] = [state for state, wanted in wished.items() if wanted]
     taken = await run_controls.take_up_deliveries(tx, run_id, states)
     if not taken:
         raise UserError(
@@ -77,23 +76,17 @@ async def retry(
 async def resolve(tx: Tx, run_id: UUID, delivery: int, *, arrived: bool, now: datetime) -> None:
     """Take a person's word for an uncertain message: it arrived, or it is to be sent again."""
     run = await _get(tx, run_id)
-    if arrived and await run_controls.accept_uncertain(tx, run_id, delivery, now=now):
-        taken = await run_controls.take_up_deliveries(tx, run_id, ["uncertain"], delivery=delivery)
-    else:
-        taken = 0 if arrived else await _take_up(tx, run_id, delivery)
-    if not taken:
+    if arrived:
+        await run_controls.accept_uncertain(tx, run_id, delivery, now=now)
+    if not await run_controls.take_up_deliveries(tx, run_id, ["uncertain"], delivery=delivery):
         raise UserError(
             f"Delivery {delivery} of the run “{run.title}” is not uncertain.",
             remedy="`headgate run show` lists its deliveries.",
         )
+    await sending.complete_deliveries(tx, run_id, now=now)
     if run.state not in ACTIVE:
         await _go_on(tx, run, now=now)
     await publish(tx, Event("runs"))
-
-
-async def _take_up(tx: Tx, run_id: UUID, delivery: int) -> int:
-    states: Sequence[DeliveryState] = ["uncertain"]
-    return await run_controls.take_up_deliveries(tx, run_id, states, delivery=delivery)
 
 
 async def _get(tx: Tx, run_id: UUID) -> DueRun:

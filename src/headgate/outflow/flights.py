@@ -19,11 +19,11 @@ from headgate.domain.retry import RetryPolicy
 from headgate.kernel.clock import Clock
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
+from headgate.outflow.hold import Hold
 from headgate.storage.sending import Result, Share
 
 T = TypeVar("T")
 
-LEASE_S = 10.0
 SEND_TIMEOUT_S = 8.0
 """Shorter than the lease: a call that began under it ends soon after it."""
 SETTLE_S = HORIZON_S + LONGEST_GRACE_S + SEND_TIMEOUT_S
@@ -86,14 +86,13 @@ class Runway:
     links: Links
     lanes: Lanes
     clock: Clock
-    deadline_s: float
-    """The end of the sender's lease on the monotonic clock."""
+    hold: Hold
 
     async def send(self, link: Link, flight: Flight) -> Landed:
         """Send one message at its permit's time, unless it may not go any more."""
         await self.lanes.wait(flight.permit)
         share = flight.share
-        if self.clock.monotonic() >= self.deadline_s:
+        if not self.hold.sure:
             return Landed(unsent(share), called=False)
         try:
             self.lanes.spend(flight.permit)

@@ -27,7 +27,8 @@ from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.outflow.doubts import look_for
 from headgate.outflow.endings import CANCELLED, Circumstances, close_window, end_run, was_saturated
-from headgate.outflow.flights import LEASE_S, SETTLE_S, Runway
+from headgate.outflow.flights import SETTLE_S, Runway
+from headgate.outflow.hold import LEASE_S, Hold
 from headgate.outflow.preparing import Preparing
 from headgate.outflow.turn import Turn
 from headgate.outflow.uploads import Shelf
@@ -247,17 +248,18 @@ class Sender:
         shelf = Shelf(account, self.links, database, self.clock)
         await shelf.load(share.media_id for share in plan.shares if share.media_id is not None)
         at_once = plan.sender.group_concurrency or self.groups_at_once
+        hold = Hold(database, self.clock, lease)
         return Turn(
             run=run,
             dedupe=manifest.dedupe,
-            runway=Runway(account, self.links, self.lanes, self.clock, lease.deadline_s),
+            runway=Runway(account, self.links, self.lanes, self.clock, hold),
             link=link,
             shelf=shelf,
             preparing=Preparing(
                 account, self.links, self.lanes, link, paced="prepare" in manifest.lanes, known=known
             ),
             database=database,
-            lease=lease,
+            hold=hold,
             groups_at_once=at_once - plan.flying.flying,
             randomness=self.randomness,
         )
@@ -276,6 +278,8 @@ class Sender:
         now = self.clock.now()
         if turn is not None:
             await self._note(tx, account, turn, now=now)
+        else:
+            await sending.complete_deliveries(tx, run.id, now=now)
         if run.state == "running" and await sending.count_open(tx, run.id) == 0:
             limits = run.limit_signals + (turn.limits if turn is not None else 0)
             await end_run(tx, replace(run, limit_signals=limits), Circumstances(), now=now)

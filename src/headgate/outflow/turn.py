@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part
 from headgate.domain.errors import AuthFailed, Gone, RateLimited, Restricted, WorkError
@@ -21,12 +20,13 @@ from headgate.domain.pacing import ComeBack, Permit
 from headgate.domain.templates import Values, fill
 from headgate.kernel.randomness import Randomness
 from headgate.outflow.doubts import look_for
-from headgate.outflow.flights import LEASE_S, Flight, Landed, Runway, may_repeat
+from headgate.outflow.flights import Flight, Landed, Runway, may_repeat
+from headgate.outflow.hold import LEASE_S, Hold, to_the_end
 from headgate.outflow.preparing import Preparing
 from headgate.outflow.uploads import Shelf
 from headgate.storage import sending
 from headgate.storage.database import Database
-from headgate.storage.leases import Lease, renew_lease
+from headgate.storage.leases import LeaseLost
 from headgate.storage.sending import DueRun, Result, Share
 
 TURN_S = 40.0
@@ -37,7 +37,6 @@ PATIENCE_S = 2.0
 JITTER_S = (0.2, 0.5)
 """The pause between two messages to one group."""
 LONGEST_WAIT_S = 5.0
-CERTAIN_PART = 0.9
 LONGEST_PACE_S = 60.0
 """Whoever must wait for longer waits for a cool-down or a daily cap, not for the pace."""
 
@@ -66,7 +65,7 @@ class Turn:
     shelf: Shelf
     preparing: Preparing
     database: Database
-    lease: Lease
+    hold: Hold
     groups_at_once: int
     randomness: Randomness
     come_back_s: float | None = None
@@ -122,7 +121,7 @@ class Turn:
                     break
                 await self._wait_for_flights()
         finally:
-            await _to_the_end(self._land_all())
+            await to_the_end(self._land_all())
 
     def _now_s(self) -> float:
         return self.runway.clock.monotonic()
@@ -177,7 +176,7 @@ class Turn:
         if not share.doubtful or may_repeat(self.dedupe, age_s=age_s):
             return True
         try:
-            found = await self._while_keeping(
+            found = await self.hold.keep_through(
                 look_for(self.runway.links, self.runway.account, share, last=len(group.shares) == 1)
             )
         except WorkError as error:
@@ -222,9 +221,9 @@ class Turn:
         """Have the files of the next messages on the platform."""
         for media_id in self.shelf.missing(group.next.media_id for group in ready):
             try:
-                await self._while_keeping(self.shelf.upload(media_id))
+                await self.hold.keep_through(self.shelf.upload(media_id))
             except WorkError as error:
-                if error.retryable and not isinstance(error, RateLimited):
+                if error.retryable and not isinstance(error, RateLimited | LeaseLost):
                     raise
                 self._halt(error)
                 return False
@@ -282,52 +281,24 @@ class Turn:
 
     async def _write(self, marks: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
         """Write results and marks in one statement, which also renews the lease."""
-        clock = self.runway.clock
-        asked_at_s = clock.monotonic()
+        asked_at_s = self._now_s()
         results, self._results = self._results, []
         async with self.database.autocommit() as tx:
             written = await sending.write_round(
                 tx,
                 self.run.id,
-                lease=self.lease.name,
-                token=self.lease.token,
+                lease=self.hold.lease.name,
+                token=self.hold.lease.token,
                 ttl_s=LEASE_S,
                 results=results,
                 marks=marks,
-                now=clock.now(),
+                now=self.runway.clock.now(),
             )
         if written.held:
-            self.runway.deadline_s = asked_at_s + LEASE_S * CERTAIN_PART
+            self.hold.renewed(asked_at_s)
         else:
             self._stopped = True
         return written.marked
-
-    async def _while_keeping(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Carry out slow work and renew the lease meanwhile; without the lease the work ends."""
-        working = asyncio.ensure_future(work)
-        try:
-            while not working.done():
-                bell = asyncio.ensure_future(self.runway.clock.sleep(LEASE_S / 3))
-                await asyncio.wait({working, bell}, return_when=asyncio.FIRST_COMPLETED)
-                bell.cancel()
-                if not working.done() and not await self._keep_lease():
-                    raise RateLimited("another sender has taken over", retry_after_s=LEASE_S)
-            return working.result()
-        finally:
-            if not working.done():
-                working.cancel()
-                await asyncio.wait({working})
-
-    async def _keep_lease(self) -> bool:
-        """Renew the lease if it is about to end; without it nothing is sent."""
-        clock = self.runway.clock
-        if self.runway.deadline_s - clock.monotonic() <= LEASE_S / 2:
-            renewed = await renew_lease(self.database, clock, self.lease)
-            if renewed is None:
-                self._stopped = True
-            else:
-                self.runway.deadline_s = renewed.deadline_s
-        return not self._stopped
 
     async def _wait_for_ready(self, ends_at_s: float) -> bool:
         """Wait for the next group that may go on; false if there is none, or not soon."""
@@ -342,7 +313,7 @@ class Turn:
             self.ready_in_s = wait_s
             return False
         await self.runway.clock.sleep(wait_s)
-        return await self._keep_lease()
+        return await self.hold.keep()
 
     async def _wait_for_flights(self) -> None:
         """Wait until all have landed; one that is slow keeps the others waiting for a moment only."""
@@ -393,23 +364,11 @@ class Turn:
             self.come_back_s = max(self.come_back_s or 0.0, error.retry_after_s)
         elif isinstance(error, AuthFailed | Restricted):
             self.trouble = error
+        elif error.retryable:
+            self.ready_in_s = LONGEST_WAIT_S
         else:
             self.refused = str(error)
 
 
 def _place(share: Share) -> tuple[int, int]:
     return share.delivery, share.number
-
-
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Finish the work also when the caller is cancelled; then tell the caller."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
-    task.result()

@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 log = get_logger("leases")
 
-_CERTAIN_PART = 0.9
+CERTAIN_PART = 0.9
 """The part of its time for which a holder relies on a lease; the rest covers clocks that run unevenly."""
 
 _RELEASE_S = 1.0
@@ -102,7 +102,7 @@ async def list_leases(tx: Tx) -> list[LeaseInHand]:
 
 
 def _deadline_s(asked_at_s: float, ttl_s: float) -> float:
-    return asked_at_s + ttl_s * _CERTAIN_PART
+    return asked_at_s + ttl_s * CERTAIN_PART
 
 
 class LeaseKeeper:

@@ -228,7 +228,7 @@ where d.run_id = %(run_id)s
 update delivery d
 set state = 'sent', ended_at = %(now)s,
     latency_ms = (select sum(p.took_ms) from part p where p.run_id = d.run_id and p.delivery = d.number)
-where d.run_id = %(run_id)s and d.state = 'sending' and not exists (
+where d.run_id = %(run_id)s and d.state in ('pending', 'sending') and not exists (
     select from part p where p.run_id = d.run_id and p.delivery = d.number and p.state <> 'sent')
 
 -- name: fail_delivery
@@ -262,7 +262,7 @@ update run
 set opens_at = %(opens_at)s, closes_at = %(closes_at)s, carried = carried + 1,
     state = case when state = 'paused' then state else 'waiting' end,
     reason = case when state = 'paused' then reason else %(reason)s end,
-    due_at = case when state = 'paused' then %(closes_at)s else %(opens_at)s end
+    due_at = case when state = 'paused' then %(closes_at)s::timestamptz else %(opens_at)s::timestamptz end
 where id = %(run_id)s and state in ('waiting', 'running', 'paused')
 
 -- name: end_run
