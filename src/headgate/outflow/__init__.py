@@ -1,0 +1,1 @@
+"""From plans to platforms: reminders, their runs, and the sending of every message."""
