@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
+from headgate.domain.recurrence import daily
+from headgate.domain.windows import Window
+from headgate.jobs.execution import Execution
+from headgate.jobs.kinds import Kinds
+from headgate.jobs.stepper import Stepper
+from headgate.jobs.tick import Tick
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
+from headgate.outflow import reminders
+from headgate.outflow.drafts import Draft, DraftPart
+from headgate.outflow.fire import Firing
+from headgate.outflow.runs import make_run
 from headgate.outflow.targets import refresh
 from headgate.storage.channels import upsert_account
-from headgate.storage.database import Database, Tx
+from headgate.storage.database import Database, Tx, connect
+from headgate.storage.media import add_media
+from headgate.storage.reminders import Reminder
 from headgate.storage.targets import Refreshed
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
 
 T = TypeVar("T")
+HEARTBEAT_S = 60.0
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 """A Monday."""
 
@@ -76,6 +89,69 @@ class PlansBench:
         rows = await self.rows("select key, id from target")
         by_key = {row["key"]: row["id"] for row in rows}
         return [by_key[key] for key in keys]
+
+    async def media(self, content: bytes = b"picture", name: str = "a.png") -> UUID:
+        stored = await self.do(
+            lambda tx: add_media(
+                tx, self.ids.new(), name=name, mime_type="image/png", content=content, now=self.now
+            )
+        )
+        return stored.id
+
+    async def draft(self, *keys: str, account: AccountRef | None = None, **changes: Any) -> Draft:
+        """Return a draft to these groups: every day at 09:00 UTC, one text."""
+        sender = account or await self.account()
+        draft = Draft(
+            title="Water the plants",
+            account_id=sender.id,
+            parts=(DraftPart("Dear {group}"),),
+            schedule=daily("09:00"),
+            window=Window(),
+            targets=tuple(await self.targets(*keys, account=sender)),
+        )
+        return replace(draft, **changes)
+
+    async def create(self, *keys: str, **changes: Any) -> UUID:
+        """Keep a reminder to these groups."""
+        draft = await self.draft(*keys, **changes)
+        saved = await self.do(lambda tx: reminders.create(tx, draft, ids=self.ids, now=self.now))
+        return saved.id
+
+    async def run_now(self, reminder_id: UUID) -> UUID:
+        """Make a run as a person does."""
+        now, ids = self.now, self.ids
+        return await self.do(
+            lambda tx: make_run(tx, reminder_id, trigger="person", fire_at=now, now=now, ids=ids)
+        )
+
+    async def reminder(self, reminder_id: UUID) -> Reminder:
+        return (await self.do(lambda tx: reminders.get(tx, reminder_id))).reminder
+
+    def to(self, at: datetime) -> None:
+        """Move the time to a moment."""
+        self.clock.advance((at - self.now).total_seconds())
+
+    async def work(self) -> int:
+        """Tick and carry out the jobs that fire reminders, until none is left; returns how many."""
+        kinds = Kinds([Firing(self.clock, self.ids).kind()])
+        execution = Execution(
+            kinds=kinds, database=self.database, clock=self.clock, randomness=Randomness(2), ids=self.ids
+        )
+        tick = Tick(kinds, self.database, self.clock, self.ids, timedelta(seconds=1))
+        connection = await connect(self.database.url)
+        stepper = Stepper(execution, connection, uuid4(), HEARTBEAT_S)
+        done = 0
+        try:
+            while True:
+                await tick.tick(self.now)
+                job = await stepper.claim()
+                if job is None:
+                    return done
+                _, settlement = await stepper.execute(job)
+                await stepper.settle(job, settlement)
+                done += 1
+        finally:
+            await connection.close()
 
 
 def build_plans_bench(database: Database) -> PlansBench:
