@@ -32,6 +32,7 @@ from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import Settings
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
+from headgate.outflow.fire import Firing
 from headgate.storage.database import Database
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault
 
@@ -108,6 +109,7 @@ def build_parts(
             MissRetries(messages).kind(),
             Rechecks(messages).kind(),
             Ingest(clock, ids).kind(),
+            Firing(clock, ids).kind(),
         ]
     )
     kinds.add(retention_kind(settings.jobs, clock, kinds))
