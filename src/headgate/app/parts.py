@@ -32,6 +32,7 @@ from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import Settings
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
+from headgate.outflow.fire import Firing
 from headgate.outflow.sender import Sender
 from headgate.storage.database import Database
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault
@@ -109,7 +110,8 @@ def build_parts(
             MissRetries(messages).kind(),
             Rechecks(messages).kind(),
             Ingest(clock, ids).kind(),
-            Sender(links, lanes, clock, ids, randomness.fork("send")).kind(),
+            Firing(clock, ids).kind(),
+            _sender(settings, links, clock, ids, randomness).kind(),
         ]
     )
     kinds.add(retention_kind(settings.jobs, clock, kinds))
@@ -123,6 +125,18 @@ def build_parts(
         retry=RetryPolicy(max_attempts=settings.jobs.max_attempts),
     )
     return Parts(settings, url, database, clock, ids, lanes, links, rules, kinds, execution)
+
+
+def _sender(settings: Settings, links: Links, clock: Clock, ids: Ids, randomness: Randomness) -> Sender:
+    return Sender(
+        links=links,
+        lanes=links.lanes,
+        clock=clock,
+        ids=ids,
+        randomness=randomness.fork("send"),
+        groups_at_once=settings.outflow.group_concurrency,
+        at_once=settings.outflow.fire_concurrency,
+    )
 
 
 @asynccontextmanager

@@ -9,12 +9,13 @@ from headgate.jobs.cron import recurring
 from headgate.jobs.kinds import Kind, Kinds
 from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.settings import JobsSettings
-from headgate.storage import engine, lanes, login_attempts, scans
+from headgate.storage import engine, lanes, login_attempts, media, scans
 from headgate.storage.database import Tx
 
 KEEP_LANE_CHANGES = timedelta(days=30)
 KEEP_SCANS = timedelta(days=30)
 KEEP_CALLS = timedelta(days=100)
+KEEP_UNUSED_MEDIA = timedelta(days=1)
 
 
 def retention_kind(
@@ -29,6 +30,7 @@ def retention_kind(
         await letters.prune(tx, kinds, keep=settings.keep_dead, before=before, now=now)
         await lanes.delete_old_lane_changes(tx, keep_s=KEEP_LANE_CHANGES.total_seconds())
         await scans.prune_history(tx, scans_before=now - KEEP_SCANS, calls_before=now - KEEP_CALLS)
+        await media.delete_unused(tx, before=now - KEEP_UNUSED_MEDIA)
         forget_before = real.now() - login_attempts.FORGET_AFTER
         await login_attempts.delete_old_attempts(tx, forget_before=forget_before)
 

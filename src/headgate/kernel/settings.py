@@ -194,6 +194,27 @@ class IntakeSettings(Section):
         return value
 
 
+class OutflowSettings(Section):
+    """How messages are sent, where an account's own settings do not say."""
+
+    fire_concurrency: int = Field(
+        default=8,
+        ge=1,
+        le=1000,
+        description="Accounts that send at once over all workers, each a short batch at a time.",
+    )
+    group_concurrency: int = Field(
+        default=3, ge=1, le=10, description="Groups that one account sends to at once."
+    )
+    messages_per_minute: float = Field(
+        default=40,
+        gt=0,
+        le=60000,
+        allow_inf_nan=False,
+        description="Most messages a minute of an account whose pace nobody has set.",
+    )
+
+
 class DemoSettings(Section):
     """The simulated world of `headgate demo`."""
 
@@ -211,6 +232,7 @@ class Settings:
     web: WebSettings
     jobs: JobsSettings
     intake: IntakeSettings
+    outflow: OutflowSettings
     demo: DemoSettings
     origins: Mapping[str, str]
 
@@ -228,6 +250,7 @@ SECTIONS: dict[str, type[Section]] = {
     "web": WebSettings,
     "jobs": JobsSettings,
     "intake": IntakeSettings,
+    "outflow": OutflowSettings,
     "demo": DemoSettings,
 }
 

@@ -1,1 +1,1 @@
-"""What leaves: reminders, their runs, and the one sender of each account."""
+"""From plans to platforms: reminders, their runs, and the one sender of each account."""

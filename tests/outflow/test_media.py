@@ -1,0 +1,50 @@
+"""Pictures and files to be sent."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from plans_bench import PlansBench
+
+from headgate.domain.errors import UserError
+from headgate.storage import media
+from headgate.storage.media import Media
+
+
+async def add(plans: PlansBench, content: bytes = b"png", name: str = "a.png") -> Media:
+    return await plans.do(
+        lambda tx: media.add_media(
+            tx, plans.ids.new(), name=name, mime_type="image/png", content=content, now=plans.now
+        )
+    )
+
+
+async def test_equal_files_are_one_and_keep_their_content(plans: PlansBench) -> None:
+    first, again, other = await add(plans), await add(plans), await add(plans, b"gnp")
+    assert first.id == again.id != other.id
+    assert await plans.do(lambda tx: media.get_content(tx, first.id)) == b"png"
+    assert await plans.do(lambda tx: media.get_media(tx, first.id)) == first
+    assert (first.name, first.size_bytes) == ("a.png", 3)
+
+
+async def test_a_file_is_called_by_its_own_name_without_folders(plans: PlansBench) -> None:
+    assert (await add(plans, name="C:\\pictures\\a.png")).name == "a.png"
+    assert (await add(plans, name="/tmp/\x00")).name == "file"
+
+
+async def test_files_that_are_empty_or_too_large_are_refused(plans: PlansBench) -> None:
+    with pytest.raises(UserError, match="is empty"):
+        await add(plans, b"")
+    with pytest.raises(UserError, match="at most 50 MB"):
+        await add(plans, bytes(media.LARGEST_BYTES + 1))
+
+
+async def test_files_that_nobody_sends_are_deleted_after_their_time(plans: PlansBench) -> None:
+    await add(plans, b"old")
+    renewed = await add(plans, b"renewed")
+    plans.clock.advance(3600)
+    assert (await add(plans, b"renewed")).id == renewed.id
+    before = plans.now - timedelta(minutes=1)
+    assert await plans.do(lambda tx: media.delete_unused(tx, before=before)) == 1
+    assert await plans.values("select content from media") == [b"renewed"]
