@@ -203,7 +203,16 @@ def lanes(draw: st.DrawFn) -> LaneState:
     return state
 
 
+SLOWED = LaneState.created(Pace(41.3), established=True, at_s=NOW.timestamp() - 0.37).limited(
+    NOW.timestamp() - 0.37, retry_after_s=0, epoch=1
+)
+LATER_CLOSED = Queued(290, Window(360, 491, "UTC"), "carry")
+
+
 @settings(deadline=None, max_examples=120)
+@example(SLOWED, 500, WHOLE, "stop", 0, [])
+@example(SLOWED, 90, WHOLE, "stop", 0, [Queued(300, WHOLE, "stop"), LATER_CLOSED])
+@example(SLOWED, 130, WHOLE, "stop", 0, [LATER_CLOSED, Queued(300, DAY, "stop")])
 @given(lanes(), st.integers(1, 500), _windows, _at_close, st.integers(0, 40), st.lists(_queued, max_size=3))
 def test_a_forecast_is_what_a_lane_that_is_asked_for_each_message_does(
     state: LaneState, messages: int, window: Window, at_close: AtClose, hours: int, others: list[Queued]
