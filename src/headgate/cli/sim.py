@@ -131,7 +131,7 @@ def build_product(database: Database, clock: Clock, randomness: Randomness, conn
     def listen() -> Coroutine[Any, Any, None]:
         return keep_going(parts, "the listeners", Listeners(parts).run)
 
-    return Product(parts.execution, parts.kinds, [tick, listen], follow)
+    return Product(parts.execution, parts.kinds, tick, listen, follow)
 
 
 def _print_outcomes(outcomes: list[Outcome], failed: list[Outcome], faults: str) -> None:

@@ -77,7 +77,7 @@ class Turn:
     refused: str = ""
     """Why nothing of the run can be sent."""
     began_at: datetime = field(init=False)
-    _began_s: float = 0.0
+    _began_s: float = field(init=False)
     _paced_s: float = 0.0
     """How long nothing but the pace kept messages waiting."""
     _stopped: bool = False
@@ -88,6 +88,9 @@ class Turn:
     _flights: dict[asyncio.Task[Landed], Group] = field(default_factory=dict["asyncio.Task[Landed]", Group])
     _last_due_s: float = 0.0
     _results: list[Result] = field(default_factory=list[Result])
+
+    def __post_init__(self) -> None:
+        self.began_at, self._began_s = self.runway.clock.now(), self._now_s()
 
     @property
     def saturated(self) -> bool:
@@ -110,7 +113,6 @@ class Turn:
 
     async def play(self) -> None:
         """Send until the turn is over; then wait for what is on its way, and write it down."""
-        self.began_at, self._began_s = self.runway.clock.now(), self._now_s()
         ends_at_s = self._began_s + TURN_S
         try:
             while not self._stopped:
@@ -305,7 +307,10 @@ class Turn:
         if self._results:
             await self._write(())
         now_s = self._now_s()
-        times_s = [group.ready_at_s for group in (*self._open, *self._waiting) if group.shares]
+        begun = [group for group in self._open if group.shares]
+        # Who waits for a place waits for those that have one.
+        candidates = begun if len(begun) >= self.groups_at_once else [*begun, *self._waiting]
+        times_s = [group.ready_at_s for group in candidates]
         if not times_s:
             return False
         wait_s = max(0.0, min(times_s) - now_s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +31,8 @@ class Product:
 
     execution: Execution
     kinds: Kinds
-    loops: Sequence[Callable[[], Coroutine[Any, Any, None]]]
+    tick: Callable[[], Coroutine[Any, Any, None]]
+    listen: Callable[[], Coroutine[Any, Any, None]]
     follow: Callable[[str], Coroutine[Any, Any, None]]
     """Follows everything that the account of a name sees, as a person's command does."""
 
@@ -49,6 +50,7 @@ class Process:
     build: ProductFactory
     connector: Connector
     randomness: Randomness
+    listens: bool = True
     troupe: Troupe = field(init=False)
     _connections: list[Connection] = field(default_factory=list[Connection])
 
@@ -59,7 +61,8 @@ class Process:
         self.product = self.build(self.database, self.clock, self.randomness, self.connector)
 
     def start(self) -> None:
-        self.troupe.start(*(loop() for loop in self.product.loops), *(self._work() for _ in range(WORKERS)))
+        loops = [self.product.tick, self.product.listen] if self.listens else [self.product.tick]
+        self.troupe.start(*(loop() for loop in loops), *(self._work() for _ in range(WORKERS)))
 
     async def _work(self) -> None:
         """A runner: claim, execute, settle; what the engine's library does around our execution."""
@@ -139,7 +142,7 @@ class Process:
     async def dispose(self) -> None:
         """Let go of the tasks of a process that is gone; none of them can do anything any more."""
         self.troupe.over = True
-        for task in self.troupe.tasks:
-            task.cancel()
+        for waits in (*self.troupe.tasks, *self.troupe.left):
+            waits.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.gather(*self.troupe.tasks, return_exceptions=True)

@@ -34,6 +34,8 @@ class Troupe:
     holds: int = 0
     """Transactions under way; while it lives nobody else is cued."""
     tasks: list[asyncio.Task[Any]] = field(default_factory=list[asyncio.Task[Any]])
+    left: list[asyncio.Future[None]] = field(default_factory=list["asyncio.Future[None]"])
+    """Cues that nobody will give any more."""
 
     def start(self, *parts: Coroutine[Any, Any, Any]) -> None:
         """Let coroutines play; whatever tasks they start belong to the troupe too."""
@@ -80,6 +82,11 @@ class Stage:
         self.perils = Perils()
         self.points = 0
         self.crashes = 0
+        self.risky_points = 0
+        """Those at which a process can die."""
+        self.crash_at: int | None = None
+        """The risky point at which whoever comes to it dies."""
+        self.crashed_s: list[float] = []
         self.choices = Randomness(seed).fork("stage")
         self._tell_time = tell_time
         self._waiting: dict[int, Waiting] = {}
@@ -156,15 +163,18 @@ class Stage:
     def forget(self, troupe: Troupe) -> None:
         """Take a troupe off the stage; its tasks never go on."""
         self.troupes.remove(troupe)
+        troupe.left += [waiting.cue for waiting in self._waiting.values() if waiting.troupe is troupe]
         self._waiting = {n: waiting for n, waiting in self._waiting.items() if waiting.troupe is not troupe}
 
     def _endanger(self, troupe: Troupe) -> None:
         if troupe.safe:
             return
-        if self.choices.chance(self.perils.crash):
+        self.risky_points += 1
+        if self.choices.chance(self.perils.crash) or self.risky_points == self.crash_at:
             troupe.crashed = True
             self._freed.set()
             self.crashes += 1
+            self.crashed_s.append(self.elapsed_s)
             self._note("crash")
         elif self.choices.chance(self.perils.pause):
             troupe.paused_until_s = self.elapsed_s + self.choices.uniform(1, self.perils.longest_pause_s)

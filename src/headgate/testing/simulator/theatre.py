@@ -12,6 +12,7 @@ from psycopg import sql
 from headgate.storage.database import connect
 from headgate.storage.migrate import migrate
 from headgate.testing.simulator.database import SHADOW_NOW
+from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript
 from headgate.testing.simulator.play import Outcome, Play
 from headgate.testing.simulator.process import ProductFactory
 from headgate.testing.simulator.scripts import script_for
@@ -34,6 +35,16 @@ class Theatre:
 
     async def play(self, seed: int, faults: str) -> Outcome:
         """Give the play of a seed on a database of its own."""
+        async with self._database() as url:
+            return await Play(seed, url, script_for(seed, faults), self.build).run()
+
+    async def fan_out(self, seed: int, script: FanoutScript) -> FanoutOutcome:
+        """Give a fan-out on a database of its own."""
+        async with self._database() as url:
+            return await Fanout(seed, url, script, self.build).run()
+
+    @asynccontextmanager
+    async def _database(self) -> AsyncGenerator[str, None]:
         name = f"sim_{uuid4().hex[:12]}"
         async with await connect(self.url, name="theatre") as connection:
             await connection.execute(
@@ -42,8 +53,7 @@ class Theatre:
                 )
             )
             try:
-                play = Play(seed, at_database(self.url, name), script_for(seed, faults), self.build)
-                return await play.run()
+                yield at_database(self.url, name)
             finally:
                 await connection.execute(
                     sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name))
