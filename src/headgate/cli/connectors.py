@@ -41,7 +41,8 @@ def connector_of(desk: Desk, platform: str) -> Connector:
 async def open_links(desk: Desk) -> AsyncGenerator[Links, None]:
     """Yield the way to call platforms, paced by the same lanes as the services."""
     secrets = StoredSecrets(desk.database, desk.settings.data.dir)
-    links = Links(connectors_of(desk), Lanes(desk.database, desk.clock), secrets)
+    lanes = Lanes(desk.database, desk.clock)
+    links = Links(connectors_of(desk), lanes, secrets, desk.settings.outflow.messages_per_minute)
     try:
         yield links
     finally:
