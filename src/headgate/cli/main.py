@@ -28,6 +28,7 @@ class Entry:
 
 RUN = "Run"
 FOLLOW = "Follow"
+SEND = "Send"
 LOOK_AFTER = "Look after"
 MEASURE = "Measure and try"
 
@@ -39,6 +40,8 @@ COMMANDS = {
     "account": Entry("headgate.cli.account:app", "Sign accounts in and out.", FOLLOW),
     "channel": Entry("headgate.cli.channel:app", "Follow channels; scan, switch, remove them.", FOLLOW),
     "explain": Entry("headgate.cli.explain:explain", "Explain what was read of a channel, and why.", FOLLOW),
+    "target": Entry("headgate.cli.targets:app", "Find groups to send to; keep them in lists.", SEND),
+    "reminder": Entry("headgate.cli.reminder:app", "Plan messages to groups, at a safe pace.", SEND),
     "doctor": Entry("headgate.cli.doctor:doctor", "Find what is wrong, and how to mend it.", LOOK_AFTER),
     "config": Entry("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
     "db": Entry("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),

@@ -36,10 +36,7 @@ async def add_media(
     if not content:
         raise UserError(f"{name!r} is empty.", remedy="Choose another file.")
     if len(content) > LARGEST_BYTES:
-        raise UserError(
-            f"{name!r} has {len(content) / 1e6:.1f} MB; at most {LARGEST_BYTES / 1e6:.0f} MB can be sent.",
-            remedy="Choose a smaller file.",
-        )
+        raise too_large(name, len(content))
     (stored,) = await tx.all(
         Media,
         Q["upsert_media"],
@@ -52,6 +49,13 @@ async def add_media(
         now=now,
     )
     return stored
+
+
+def too_large(name: str, size_bytes: int) -> UserError:
+    return UserError(
+        f"{name!r} has {size_bytes / 1e6:.1f} MB; at most {LARGEST_BYTES / 1e6:.0f} MB can be sent.",
+        remedy="Choose a smaller file.",
+    )
 
 
 def _plain_name(name: str) -> str:
