@@ -187,7 +187,7 @@ async def delete_lanes(tx: Tx, *, owner: str) -> int:
 def _columns(plans: Sequence[LanePlan]) -> dict[str, list[Any]]:
     return {
         "kinds": [plan.kind for plan in plans],
-        "ceilings": [plan.pace.per_minute for plan in plans],
+        "ceilings": [float(plan.pace.per_minute) for plan in plans],
         "bursts": [plan.pace.burst for plan in plans],
         "daily_caps": [plan.pace.daily_cap for plan in plans],
         "shareds": [plan.shared for plan in plans],
