@@ -8,6 +8,7 @@ import pytest
 from plans_bench import PlansBench
 
 from headgate.domain.errors import UserError
+from headgate.outflow.drafts import DraftPart
 from headgate.storage import media
 from headgate.storage.media import Media
 
@@ -42,9 +43,11 @@ async def test_files_that_are_empty_or_too_large_are_refused(plans: PlansBench) 
 
 async def test_files_that_nobody_sends_are_deleted_after_their_time(plans: PlansBench) -> None:
     await add(plans, b"old")
+    used = await add(plans, b"used")
+    await plans.create("lake", parts=(DraftPart("", used.id),))
     renewed = await add(plans, b"renewed")
     plans.clock.advance(3600)
     assert (await add(plans, b"renewed")).id == renewed.id
     before = plans.now - timedelta(minutes=1)
     assert await plans.do(lambda tx: media.delete_unused(tx, before=before)) == 1
-    assert await plans.values("select content from media") == [b"renewed"]
+    assert await plans.values("select content from media order by id") == [b"used", b"renewed"]

@@ -235,3 +235,10 @@ async def test_a_kept_reminder_is_tested_with_the_messages_that_it_has(plans: Pl
     with pytest.raises(UserError, match="no such target on simulated"):
         await plans.do(lambda tx: make_test_run(tx, reminder_id, unknown(), ids=plans.ids, now=plans.now))
     assert await plans.values("select count(*) from run") == [1]
+
+
+async def test_a_test_send_of_a_file_that_is_gone_is_refused(plans: PlansBench) -> None:
+    draft = await plans.draft("lake", parts=(DraftPart("", unknown()),))
+    with pytest.raises(UserError, match="files is not there"):
+        await plans.do(lambda tx: make_test_run(tx, draft, draft.targets[0], ids=plans.ids, now=plans.now))
+    assert await plans.values("select count(*) from run") == [0]

@@ -108,6 +108,9 @@ async def make_test_run(tx: Tx, plan: Draft | UUID, target_id: UUID, *, ids: Ids
     draft = plan if isinstance(plan, Draft) else draft_of(await reminder_plans.get(tx, plan))
     content = check_words(draft)
     account = await _account(tx, content.account_id)
+    check = await reminders.check_plan(tx, content)
+    if check is not None and check.strange_media:
+        raise UserError("One of the files is not there any more.", remedy="Add it again.")
     run = NewRun(
         id=ids.new(),
         reminder_id=None if isinstance(plan, Draft) else plan,

@@ -10,6 +10,8 @@ from fastapi import HTTPException
 
 from headgate.storage.channel_overview import ChannelPlace
 from headgate.storage.items import Place
+from headgate.storage.reminder_overview import ReminderPlace
+from headgate.storage.targets import TargetPlace
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -42,3 +44,21 @@ def read_channel_place(cursor: str) -> ChannelPlace:
     if "\x00" in title:
         raise HTTPException(400, "This place in the list is not known.")
     return place
+
+
+def write_reminder_place(place: ReminderPlace) -> str:
+    return write_place(Place(place.created_at, place.id))
+
+
+def read_reminder_place(cursor: str) -> ReminderPlace:
+    place = read_place(cursor)
+    return ReminderPlace(place.caught_at, place.id)
+
+
+def write_target_place(place: TargetPlace) -> str:
+    return write_channel_place(ChannelPlace(place.title, place.id))
+
+
+def read_target_place(cursor: str) -> TargetPlace:
+    place = read_channel_place(cursor)
+    return TargetPlace(place.title, place.id)

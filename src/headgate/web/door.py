@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.routing import APIRoute
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.routing import BaseRoute
 
 from headgate.storage.api_tokens import Scope
@@ -111,9 +112,20 @@ def scope(name: Scope) -> Door:
 class DoorRoute(APIRoute):
     """A route that asks its door first."""
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], *, door: Door, **options: Any) -> None:
+    def __init__(
+        self,
+        path: str,
+        endpoint: Callable[..., Any],
+        *,
+        door: Door,
+        largest_body_bytes: int | None = None,
+        **options: Any,
+    ) -> None:
+        """Make a route; `largest_body_bytes` is for what takes more than requests usually have."""
         self.door = door
         super().__init__(path, endpoint, **options)
+        if largest_body_bytes is not None:
+            self.app = RequestBodyLimitMiddleware(self.app, max_body_size=largest_body_bytes)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()

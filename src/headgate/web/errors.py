@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
+from headgate.domain.errors import UserError
 from headgate.kernel.logs import get_logger
 from headgate.storage.database import DatabaseAway
 from headgate.web.headers import security_headers
@@ -37,6 +38,7 @@ def install_errors(app: FastAPI) -> None:
     """Answer every error in the caller's language."""
     app.add_exception_handler(AnyHTTPException, _on_http_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(UserError, _on_user_error)
     app.add_exception_handler(DatabaseAway, _on_database_away)
     app.add_exception_handler(Exception, _on_unknown)
 
@@ -86,6 +88,11 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     if request.url.path.startswith(_FOR_PROGRAMS):
         return _problem(422, _WORDS[422], None, faults=faults)
     return await answer_error(request, 422)
+
+
+async def _on_user_error(request: Request, error: Exception) -> Response:
+    """Answer with what is wrong and how to mend it."""
+    return await answer_error(request, 422, str(error))
 
 
 async def _on_database_away(request: Request, error: Exception) -> Response:
