@@ -182,6 +182,12 @@ def test_a_fire_in_a_fold_happens_once_the_first_time() -> None:
     ]  # fmt: skip
 
 
+def test_the_last_fire_is_not_forgotten_while_the_clock_shows_earlier_times_again() -> None:
+    after, until = utc("2026-10-24 23:00"), utc("2026-10-25 01:10")
+    for schedule in (Schedule(cron="*/30 * * * *"), once("2026-10-25 01:30")):
+        assert last_fire(schedule, LONDON, after=after, until=until) == utc("2026-10-25 00:30")
+
+
 def test_the_last_fire_of_a_long_downtime_is_found_at_once_and_counting_stops() -> None:
     schedule = Schedule(cron="*/5 * * * *")
     after, until = utc("2006-01-01"), utc("2026-01-01 00:03")
