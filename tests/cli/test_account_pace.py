@@ -72,7 +72,7 @@ def test_a_new_account_shows_its_warm_up(ledger: Ledger) -> None:
     [
         (["--per-minute", "0"], "Messages a minute are above 0"),
         (["--burst", "1"], "A burst is 2 to"),
-        (["--daily-cap", "0"], "A daily cap is 1 at least"),
+        (["--daily-cap", "0"], "A daily cap is 1 to"),
         (["--daily-cap", "many"], "--daily-cap takes a number or `none`, not 'many'"),
         (["--groups", "11"], "1 to 10 groups at once"),
     ],

@@ -17,6 +17,7 @@ from headgate.storage.lanes import LaneChange, LaneRow
 
 FASTEST = 60_000.0
 LARGEST_BURST = 10_000
+LARGEST_CAP = 1_000_000_000
 MOST_GROUPS = 10
 
 
@@ -113,7 +114,7 @@ def _check(wish: PaceWish) -> None:
         raise UserError(f"Messages a minute are above 0 and at most {FASTEST:,.0f}.", remedy="40 is usual.")
     if wish.burst is not None and not 2 <= wish.burst <= LARGEST_BURST:
         raise UserError(f"A burst is 2 to {LARGEST_BURST:,} messages.", remedy="3 is usual.")
-    if isinstance(wish.daily_cap, int) and wish.daily_cap < 1:
-        raise UserError("A daily cap is 1 at least.", remedy="Give `none` to have no cap.")
+    if isinstance(wish.daily_cap, int) and not 1 <= wish.daily_cap <= LARGEST_CAP:
+        raise UserError(f"A daily cap is 1 to {LARGEST_CAP:,}.", remedy="Give `none` to have no cap.")
     if isinstance(wish.groups, int) and not 1 <= wish.groups <= MOST_GROUPS:
         raise UserError(f"An account sends to 1 to {MOST_GROUPS} groups at once.", remedy="3 is usual.")
