@@ -127,7 +127,7 @@ def test_a_run_is_paused_resumed_and_cancelled(sender: Ledger) -> None:
     assert sender.said("run", "resume", "Water") == "Water goes on: it waits for its turn.\n"
     assert "3 groups of 3 would get nothing" in sender.refused("run", "cancel", "Water")
     said = sender.said("run", "cancel", "Water", "--yes")
-    assert said.startswith("Water is cancelled. Cancelled. 0 of 3 groups delivered.")
+    assert said.startswith("Water: Cancelled. 0 of 3 groups delivered.")
     assert sender.document("run", "show", "Water")["state"] == "cancelled"
     assert "cannot be resumed" in sender.refused("run", "resume", "Water")
 
@@ -136,7 +136,7 @@ def test_the_runs_of_a_reminder_are_cancelled_by_its_name(sender: Ledger) -> Non
     assert "No run of Water is under way" in sender.refused("reminder", "cancel", "Water", "--yes")
     begin(sender)
     assert "--yes" in sender.refused("reminder", "cancel", "Water")
-    assert "Water is cancelled." in sender.said("reminder", "cancel", "Water", "--yes")
+    assert "Water: Cancelled." in sender.said("reminder", "cancel", "Water", "--yes")
     begin(sender)
     begin(sender)
     assert [run["state"] for run in sender.document("reminder", "cancel", "Water", "--yes")] == [

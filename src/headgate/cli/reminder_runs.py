@@ -87,7 +87,7 @@ def cancel(reminder: ReminderArgument, *, yes: Yes = False, as_json: AsJson = Fa
             print_json([run_tables.as_line(one) for one in cancelled])
             return
         for one in cancelled:
-            typer.echo(f"{one.title} is cancelled. {one.summary}".rstrip())
+            typer.echo(f"{one.title}: {one.summary}" if one.summary else f"{one.title} is cancelled.")
 
     at_desk(stop)
 

@@ -273,7 +273,7 @@ def _change(reference: str, change: Change, *, as_json: bool, question: str = ""
         elif changed.state == known.state or changed.active:
             typer.echo(f"{known.title} {said}{f': it {changed.reason}' if _waits(changed) else ''}.")
         else:
-            typer.echo(f"{known.title} {said}. {changed.summary}".rstrip())
+            typer.echo(f"{known.title}: {changed.summary}" if changed.summary else f"{known.title} {said}.")
 
     at_desk(work)
 
