@@ -172,7 +172,7 @@ class Link(Protocol):
     async def prepare(self, target: str) -> None:
         """Do what the platform needs once before sends to a target.
 
-        A platform that counts these calls has a lane of their kind; without one they cost nothing.
+        Only called where the manifest has a lane of this kind: without one nothing needs to be prepared.
         """
         ...
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from headgate.domain.errors import UserError
 from headgate.domain.wall_time import WEEKDAYS, find_zone
@@ -43,16 +44,15 @@ class Values:
     @classmethod
     def at(cls, moment: datetime, *, zone: str, group: str, account: str, number: int, total: int) -> Values:
         """Return the values with the date and the time that the clock of a zone shows at a moment."""
-        shown = moment.astimezone(find_zone(zone))
-        return cls(
-            group=group,
-            account=account,
-            date=f"{shown:%Y-%m-%d}",
-            time=f"{shown:%H:%M}",
-            weekday=WEEKDAYS[shown.weekday()],
-            number=number,
-            total=total,
-        )
+        date, time, weekday = _shown(moment, zone)
+        return cls(group, account, date, time, weekday, number, total)
+
+
+@lru_cache(maxsize=1024)
+def _shown(moment: datetime, zone: str) -> tuple[str, str, str]:
+    """Return date, time and weekday on a wall; many messages of a run have them in common."""
+    shown = moment.astimezone(find_zone(zone))
+    return f"{shown:%Y-%m-%d}", f"{shown:%H:%M}", WEEKDAYS[shown.weekday()]
 
 
 def check_template(text: str) -> None:
@@ -70,8 +70,14 @@ def check_template(text: str) -> None:
 
 def fill(text: str, values: Values) -> str:
     """Return a text with the values for its variables."""
+    return "".join(piece if words else str(getattr(values, piece)) for words, piece in _read(text))
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> tuple[tuple[bool, str], ...]:
+    """Return the words and the variables of a text; a run's texts are the same for all its groups."""
     check_template(text)
-    return "".join(_filled(piece, values) for piece in _pieces(text))
+    return tuple(_part(piece) for piece in _pieces(text))
 
 
 def is_same_for_all(text: str) -> bool:
@@ -83,10 +89,10 @@ def _pieces(text: str) -> Iterator[re.Match[str]]:
     return _PIECE.finditer(text)
 
 
-def _filled(piece: re.Match[str], values: Values) -> str:
+def _part(piece: re.Match[str]) -> tuple[bool, str]:
     if piece["brace"]:
-        return piece["brace"][0]
-    return piece["words"] or str(getattr(values, piece["variable"]))
+        return True, piece["brace"][0]
+    return (True, piece["words"]) if piece["words"] else (False, piece["variable"])
 
 
 def _listed() -> str:

@@ -12,6 +12,8 @@ import heapq
 import itertools
 import time
 from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 
@@ -39,6 +41,23 @@ class Clock(ABC):
         """How many seconds of product time pass in a real one."""
         return 1.0
 
+    def timeout(self, real_s: float) -> AbstractAsyncContextManager[object]:
+        """Raise `TimeoutError` if the block takes longer than so many real seconds."""
+        return self._timeout(real_s)
+
+    @asynccontextmanager
+    async def _timeout(self, real_s: float) -> AsyncGenerator[None, None]:
+        async with asyncio.timeout(None) as limit:
+            bell = asyncio.ensure_future(self._ring(limit, real_s))
+            try:
+                yield
+            finally:
+                bell.cancel()
+
+    async def _ring(self, limit: asyncio.Timeout, real_s: float) -> None:
+        await self.sleep(real_s)
+        limit.reschedule(asyncio.get_running_loop().time())
+
 
 class RealClock(Clock):
     """Product time is the time of day."""
@@ -54,6 +73,9 @@ class RealClock(Clock):
 
     def real_s_until(self, at: datetime) -> float:
         return max(0.0, (at - self.now()).total_seconds())
+
+    def timeout(self, real_s: float) -> AbstractAsyncContextManager[object]:
+        return asyncio.timeout(real_s)
 
 
 class ScaledClock(RealClock):

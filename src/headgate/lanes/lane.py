@@ -97,7 +97,7 @@ class Lanes:
         # A timer may ring a moment early.
         while (delay_s := permit.due_at_s - self._clock.monotonic()) > 0:
             await self._clock.sleep(delay_s)
-        measures.WAIT.labels(permit.kind).observe(self._clock.monotonic() - began_at_s)
+        measures.wait_of(permit.kind).observe(self._clock.monotonic() - began_at_s)
 
     def refusal(self, permit: Permit) -> Refusal | None:
         """Tell why a permit may not be used now, or nothing."""

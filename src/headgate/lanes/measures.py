@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from headgate.kernel.metrics import counter, duration, gauge
 
 PERMITS = counter("lane_permits", "Permits granted.", ("kind",))
@@ -10,3 +12,6 @@ COME_BACKS = counter("lane_come_backs", "Requests for which a lane had no room i
 LIMIT_SIGNALS = counter("lane_limit_signals", "Calls that the platform limited.", ("kind",))
 WAIT = duration("lane_wait", "Waits for the time of a permit.", ("kind",))
 RATE = gauge("lane_rate_per_minute", "The rate of a lane when it was last used here.", ("owner", "kind"))
+
+# Looking a label up costs as much as the rest of a permit's bookkeeping.
+wait_of = cache(WAIT.labels)

@@ -89,9 +89,12 @@ async def resolve(tx: Tx, run_id: UUID, delivery: int, *, arrived: bool, now: da
             remedy="`headgate run show` lists its deliveries.",
         )
     await sending.complete_deliveries(tx, run_id, now=now)
-    if run.state not in ACTIVE:
+    if run.state in ACTIVE:
+        await publish(tx, Event("runs"))
+    elif await sending.count_open(tx, run_id):
         await _go_on(tx, run, now=now)
-    await publish(tx, Event("runs"))
+    else:
+        await end_run(tx, run, Circumstances(), now=now, announced=True)
 
 
 async def _get(tx: Tx, run_id: UUID) -> DueRun:
@@ -102,6 +105,11 @@ async def _get(tx: Tx, run_id: UUID) -> DueRun:
 
 
 async def _go_on(tx: Tx, run: DueRun, *, now: datetime) -> None:
+    if run.account_id is None:
+        raise UserError(
+            f"The account {run.account_name}, which sent this run, was removed.",
+            remedy="`headgate run remainder` sends the rest from another account.",
+        )
     stretch = window_of(run).stretch(now)
     opens = stretch.opens_at.astimezone(find_zone(run.zone))
     waits = "its turn" if stretch.opens_at <= now else f"the window to open at {opens:%Y-%m-%d %H:%M}"

@@ -61,8 +61,10 @@ async def close_window(tx: Tx, run: DueRun, *, now: datetime) -> bool:
     return await sending.count_open(tx, run.id) == 0
 
 
-async def end_run(tx: Tx, run: DueRun, circumstances: Circumstances, *, now: datetime) -> RunState:
-    """Write a run's result and summary, and tell everybody."""
+async def end_run(
+    tx: Tx, run: DueRun, circumstances: Circumstances, *, now: datetime, announced: bool = False
+) -> RunState:
+    """Write a run's result and summary, and tell everybody, unless that was done before."""
     tally = Tally(**await sending.tally(tx, run.id))
     errors = await sending.count_errors(tx, run.id)
     cancelled = run.state == "cancelled"
@@ -84,7 +86,8 @@ async def end_run(tx: Tx, run: DueRun, circumstances: Circumstances, *, now: dat
         )
     )
     await sending.end_run(tx, run.id, state=state, summary=text, now=now)
-    if run.trigger != "test":
+    await publish(tx, Event("runs"))
+    if run.trigger != "test" and not announced:
         await publish(tx, _event(run.id, run.title, state, tally))
     return state
 

@@ -7,10 +7,7 @@ still be under way: no permit outlives `SETTLE_S`, and no call its time-out.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part, Sent
 from headgate.domain.errors import Ambiguous, AuthFailed, Gone, RateLimited, Restricted, WorkError
@@ -21,8 +18,6 @@ from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
 from headgate.outflow.hold import Hold
 from headgate.storage.sending import Result, Share
-
-T = TypeVar("T")
 
 SEND_TIMEOUT_S = 8.0
 """Shorter than the lease: a call that began under it ends soon after it."""
@@ -100,9 +95,8 @@ class Runway:
             return Landed(unsent(share), called=False)
         began_s = self.clock.monotonic()
         try:
-            sent = await within(
-                self.clock, SEND_TIMEOUT_S, link.send(share.target_key, flight.part, key=share.key)
-            )
+            async with self.clock.timeout(SEND_TIMEOUT_S):
+                sent = await link.send(share.target_key, flight.part, key=share.key)
         except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
             return await self._judge(flight, self._classify(error))
         return Landed(self._arrived(flight, sent, took_s=self.clock.monotonic() - began_s))
@@ -145,19 +139,3 @@ class Runway:
             delay_s = RETRY.delay_s(attempts)
             return Landed(unsent(share, error=str(error), attempts=attempts, retry_s=delay_s))
         return Landed(lost(share, str(error)))
-
-
-async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """Return what the work returns, or raise `TimeoutError` after so many seconds of the clock."""
-    working = asyncio.ensure_future(work)
-    bell = asyncio.ensure_future(clock.sleep(seconds))
-    try:
-        await asyncio.wait({working, bell}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise TimeoutError
-        return working.result()
-    finally:
-        bell.cancel()
-        if not working.done():
-            working.cancel()
-            await asyncio.wait({working})

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from headgate.connectors.protocol import Link
 from headgate.domain.errors import RateLimited, WorkError
-from headgate.domain.pacing import ComeBack, Permit, PermitVoid
+from headgate.domain.pacing import Permit, PermitVoid
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
+from headgate.outflow.permits import Stock
 
 MOST_KNOWN = 50_000
 
@@ -32,20 +33,19 @@ class Preparing:
     links: Links
     lanes: Lanes
     link: Link
-    paced: bool
+    stock: Stock | None
+    """Its permits; none where nothing needs to be prepared."""
     known: set[str]
 
-    async def prepare(self, targets: Sequence[str]) -> Outcome:
-        """Prepare those that are not yet; as many as the pace allows now."""
+    async def prepare(self, targets: Sequence[str], *, left: int) -> Outcome:
+        """Prepare those that are not yet, as many as the pace allows now; `left` more may follow."""
         new = [target for target in targets if target not in self.known]
+        if self.stock is None or not new:
+            return Outcome(set(targets), {})
         ready = {target for target in targets if target in self.known}
-        permits: Sequence[Permit | None] = [None] * len(new)
-        if new and self.paced:
-            taken = await self.lanes.acquire(str(self.account.id), "prepare", len(new))
-            if isinstance(taken, ComeBack):
-                late = None if ready else RateLimited(retry_after_s=taken.delay_s)
-                return Outcome(ready, {}, late)
-            permits = taken
+        if not self.stock.in_hand() and (late := await self.stock.fill(left)):
+            return Outcome(ready, {}, None if ready else RateLimited(retry_after_s=late.delay_s))
+        permits = [self.stock.take() for _ in self.stock.in_hand()[: len(new)]]
         pairs = list(zip(new, permits, strict=False))
         answers = await asyncio.gather(*(self._prepare_one(target, permit) for target, permit in pairs))
         errors = {target: error for (target, _), error in zip(pairs, answers, strict=True) if error}
@@ -56,17 +56,16 @@ class Preparing:
         limits = [error for error in errors.values() if isinstance(error, RateLimited)]
         return Outcome(ready | done, errors, max(limits, key=lambda limit: limit.retry_after_s, default=None))
 
-    async def _prepare_one(self, target: str, permit: Permit | None) -> WorkError | None:
+    async def _prepare_one(self, target: str, permit: Permit) -> WorkError | None:
         try:
-            if permit is not None:
-                await self.lanes.wait(permit)
-                self.lanes.spend(permit)
+            await self.lanes.wait(permit)
+            self.lanes.spend(permit)
             await self.link.prepare(target)
         except PermitVoid:
             return RateLimited("the permit came too late", retry_after_s=1.0)
         except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
             meaning = self.links.classify(self.account, error)
-            if isinstance(meaning, RateLimited) and permit is not None:
+            if isinstance(meaning, RateLimited):
                 await self.lanes.signal_limit(permit, retry_after_s=meaning.retry_after_s)
             return meaning
         return None

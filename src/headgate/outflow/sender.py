@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from headgate.connectors.protocol import CallKind
 from headgate.domain.errors import AuthFailed, Restricted
 from headgate.domain.pacing import ComeBackLater
 from headgate.domain.retry import RetryPolicy
@@ -29,6 +30,7 @@ from headgate.outflow.doubts import look_for
 from headgate.outflow.endings import CANCELLED, Circumstances, close_window, end_run, was_saturated
 from headgate.outflow.flights import SETTLE_S, Runway
 from headgate.outflow.hold import LEASE_S, Hold
+from headgate.outflow.permits import Stock
 from headgate.outflow.preparing import Preparing
 from headgate.outflow.turn import Turn
 from headgate.outflow.uploads import Shelf
@@ -256,13 +258,22 @@ class Sender:
             link=link,
             shelf=shelf,
             preparing=Preparing(
-                account, self.links, self.lanes, link, paced="prepare" in manifest.lanes, known=known
+                account,
+                self.links,
+                self.lanes,
+                link,
+                self._stock(account, "prepare", at_once) if "prepare" in manifest.lanes else None,
+                known,
             ),
+            stock=self._stock(account, "send", at_once),
             database=database,
             hold=hold,
             groups_at_once=at_once - plan.flying.flying,
             randomness=self.randomness,
         )
+
+    def _stock(self, account: AccountRef, kind: CallKind, few: int) -> Stock:
+        return Stock(self.lanes, self.clock, str(account.id), kind, few)
 
     async def _suspend(self, job: Job[UUID], account: AccountRef, error: AuthFailed | Restricted) -> None:
         """Pause all runs of an account that cannot send, with the reason."""

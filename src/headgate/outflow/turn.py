@@ -11,18 +11,20 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part
 from headgate.domain.errors import AuthFailed, Gone, RateLimited, Restricted, WorkError
-from headgate.domain.pacing import ComeBack, Permit
+from headgate.domain.pacing import Permit
 from headgate.domain.templates import Values, fill
 from headgate.kernel.randomness import Randomness
 from headgate.outflow.doubts import look_for
 from headgate.outflow.flights import Flight, Landed, Runway, may_repeat
 from headgate.outflow.hold import LEASE_S, Hold, to_the_end
+from headgate.outflow.permits import Stock
 from headgate.outflow.preparing import Preparing
 from headgate.outflow.uploads import Shelf
 from headgate.storage import sending
@@ -32,7 +34,6 @@ from headgate.storage.sending import DueRun, Result, Share
 
 TURN_S = 45.0
 """A turn takes no new permits after so long, so that others have theirs and a restart loses little."""
-STOCK = 60
 PATIENCE_S = 2.0
 """So long after its time a slow message keeps the others of its round waiting."""
 JITTER_S = (0.2, 0.5)
@@ -65,6 +66,7 @@ class Turn:
     link: Link
     shelf: Shelf
     preparing: Preparing
+    stock: Stock
     database: Database
     hold: Hold
     groups_at_once: int
@@ -79,22 +81,18 @@ class Turn:
     """Why nothing of the run can be sent."""
     began_at: datetime = field(init=False)
     _began_s: float = field(init=False)
-    _wish: int = field(init=False)
-    """How many permits are asked for at once."""
     _paced_s: float = 0.0
     """How long nothing but the pace kept messages waiting."""
     _stopped: bool = False
     _loaded_at_s: float = 0.0
     _waiting: deque[Group] = field(default_factory=deque[Group])
     _open: list[Group] = field(default_factory=list[Group])
-    _stock: deque[Permit] = field(default_factory=deque[Permit])
     _flights: dict[asyncio.Task[Landed], Group] = field(default_factory=dict["asyncio.Task[Landed]", Group])
     _last_due_s: float = 0.0
     _results: list[Result] = field(default_factory=list[Result])
 
     def __post_init__(self) -> None:
         self.began_at, self._began_s = self.runway.clock.now(), self._now_s()
-        self._wish = self.groups_at_once
 
     @property
     def saturated(self) -> bool:
@@ -170,7 +168,7 @@ class Turn:
         if not (ready and await self._upload(ready) and await self._stock_up(ends_at_s)):
             return False
         now_s = self._now_s()
-        pairs = zip(ready, self._stock, strict=False)
+        pairs = zip(ready, self.stock.in_hand(), strict=False)
         chosen = [
             group
             for group, _ in takewhile(lambda pair: pair[0].ready_at_s <= max(pair[1].due_at_s, now_s), pairs)
@@ -179,7 +177,7 @@ class Turn:
             return False
         marked = await self._write([_place(group.next) for group in chosen])
         for group in chosen:
-            permit = self._stock.popleft()
+            permit = self.stock.take()
             if _place(group.next) in marked:
                 self._start(group, permit)
         if len(marked) < len(chosen):
@@ -210,7 +208,8 @@ class Turn:
 
     async def _prepare(self, ready: Sequence[Group]) -> list[Group]:
         """Prepare targets to which nothing was sent yet; whoever cannot be reached is left out."""
-        outcome = await self.preparing.prepare([group.next.target_key for group in ready])
+        left = len(self._open) + len(self._waiting)
+        outcome = await self.preparing.prepare([group.next.target_key for group in ready], left=left)
         if outcome.come_back is not None:
             self._halt(outcome.come_back)
             return []
@@ -249,25 +248,16 @@ class Turn:
 
     async def _stock_up(self, ends_at_s: float) -> bool:
         """Have permits in hand; the turn is over when there are none and it is late, or the pace says so."""
-        now_s = self._now_s()
-        self._stock = deque(permit for permit in self._stock if permit.void_at_s > now_s)
-        if self._stock:
+        if self.stock.in_hand():
             return True
-        if now_s >= ends_at_s:
+        if self._now_s() >= ends_at_s:
             self._stopped = True
             return False
         left = sum(len(group.shares) for group in (*self._open, *self._waiting))
-        taken = await self.runway.lanes.acquire(
-            str(self.runway.account.id), "send", min(self._wish, left), closes_at_s=self._closes_at_s()
-        )
-        if isinstance(taken, ComeBack):
-            self.come_back_s, self._stopped = taken.delay_s, True
-            return False
-        self._stock.extend(taken)
-        # Where the pace allows much, ask seldom; where it is slow, for a round only: permits are short-lived.
-        quick = len(taken) >= self._wish and taken[-1].due_at_s <= self._now_s()
-        self._wish = min(STOCK, self._wish * 4) if quick else self.groups_at_once
-        return True
+        late = await self.stock.fill(left, closes_at_s=self._closes_at_s())
+        if late is not None:
+            self.come_back_s, self._stopped = late.delay_s, True
+        return late is None
 
     def _closes_at_s(self) -> float | None:
         if self.run.closes_at is None:
@@ -343,12 +333,9 @@ class Turn:
         """Wait until all have landed; one that is slow keeps the others waiting for a moment only."""
         began_s = self._now_s()
         wait_s = max(0.0, self._last_due_s - began_s)
-        bell = asyncio.ensure_future(self.runway.clock.sleep(wait_s + PATIENCE_S))
-        try:
-            while not bell.done() and (flying := {task for task in self._flights if not task.done()}):
-                await asyncio.wait({*flying, bell}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            bell.cancel()
+        with suppress(TimeoutError):
+            async with self.runway.clock.timeout(wait_s + PATIENCE_S):
+                await asyncio.wait(self._flights)
         self._paced_s += min(wait_s, self._now_s() - began_s)
         await self._collect()
 

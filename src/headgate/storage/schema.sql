@@ -92,6 +92,59 @@ BEGIN ATOMIC
            WHERE ((v.channel_id = headgate_uncovered.of_channel) AND (v.lens = 'everything'::text))), '{}'::int8multirange));
 END;
 
+CREATE OR REPLACE FUNCTION public.headgate_write_round(of_run uuid, lease_name text, lease_token uuid, ttl_s double precision, product_now timestamp with time zone, results json, marks json, OUT held boolean, OUT places text)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+    real_now timestamptz := headgate_real_now();
+    r record;
+begin
+    update lease set expires_at = real_now + make_interval(secs => ttl_s)
+    where name = lease_name and token = lease_token and expires_at > real_now;
+    held := found;
+    places := '';
+    for r in
+        select * from json_to_recordset(results) as given (
+            delivery int, number int, state text, message_key text, error text, attempts int, retry_s float8,
+            sent_at timestamptz, took_ms int, delivery_state text)
+    loop
+        update part
+        set state = r.state, message_key = r.message_key, error = r.error, attempts = r.attempts,
+            sent_at = r.sent_at, took_ms = r.took_ms, token = null,
+            retry_at = real_now + make_interval(secs => r.retry_s),
+            doubtful_since = case when r.state = 'sending' then doubtful_since end
+        where run_id = of_run and delivery = r.delivery and number = r.number
+            and state = 'sending' and token = lease_token;
+        if found and r.delivery_state <> '' then
+            update delivery
+            set state = r.delivery_state, error = r.error, ended_at = product_now,
+                latency_ms = case when r.number = 1 then r.took_ms else (
+                    select sum(p.took_ms) from part p where p.run_id = of_run and p.delivery = r.delivery) end
+            where run_id = of_run and number = r.delivery and state = 'sending';
+        end if;
+    end loop;
+    if not held or not exists (select from run where id = of_run and state = 'running') then
+        return;
+    end if;
+    for r in select * from json_to_recordset(marks) as given (delivery int, number int) loop
+        update part p
+        set state = 'sending', token = lease_token, sending_at = real_now,
+            doubtful_since = coalesce(p.doubtful_since, real_now)
+        where p.run_id = of_run and p.delivery = r.delivery and p.number = r.number
+            and p.state in ('planned', 'sending')
+            and exists (
+                select from delivery d
+                where d.run_id = of_run and d.number = r.delivery and d.state in ('pending', 'sending'));
+        if found then
+            update delivery set state = 'sending', started_at = product_now
+            where run_id = of_run and number = r.delivery and state = 'pending';
+            places := places || ' ' || r.delivery || ':' || r.number;
+        end if;
+    end loop;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.lane_changed()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -300,8 +353,7 @@ CREATE TABLE delivery (
     CONSTRAINT delivery_run_id_fkey FOREIGN KEY (run_id) REFERENCES run(id) ON DELETE CASCADE,
     CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'skipped'::text, 'uncertain'::text]))),
     CONSTRAINT delivery_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE SET NULL
-);
-CREATE INDEX delivery_state ON public.delivery USING btree (run_id, state, number);
+) WITH (fillfactor=60);
 CREATE INDEX delivery_target ON public.delivery USING btree (target_id);
 
 CREATE TABLE headgate_migration (
@@ -475,8 +527,7 @@ CREATE TABLE part (
     CONSTRAINT part_pkey PRIMARY KEY (run_id, delivery, number),
     CONSTRAINT part_run_id_delivery_fkey FOREIGN KEY (run_id, delivery) REFERENCES delivery(run_id, number) ON DELETE CASCADE,
     CONSTRAINT part_state_check CHECK ((state = ANY (ARRAY['planned'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'uncertain'::text])))
-) WITH (fillfactor=70);
-CREATE INDEX part_sending ON public.part USING btree (account_id) WHERE (state = 'sending'::text);
+) WITH (fillfactor=50);
 
 CREATE TABLE product_clock (
     single boolean NOT NULL DEFAULT true,

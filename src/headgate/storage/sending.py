@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -79,12 +80,13 @@ class Round:
     """What a round has written: whether the lease is still ours, and which messages may be sent now."""
 
     held: bool
-    deliveries: list[int]
-    numbers: list[int]
+    places: str
+    """Delivery and number of each message, like `12:1 13:1`."""
 
     @property
     def marked(self) -> set[tuple[int, int]]:
-        return set(zip(self.deliveries, self.numbers, strict=True))
+        places = (place.split(":") for place in self.places.split())
+        return {(int(delivery), int(number)) for delivery, number in places}
 
 
 @dataclass(frozen=True)
@@ -211,20 +213,11 @@ async def write_round(
         token=token,
         ttl_s=ttl_s,
         now=now,
-        result_deliveries=[result.delivery for result in results],
-        result_numbers=[result.number for result in results],
-        states=[result.state for result in results],
-        message_keys=[result.message_key for result in results],
-        errors=[result.error for result in results],
-        attempts=[result.attempts for result in results],
-        retries_s=[result.retry_s for result in results],
-        sent_ats=[result.sent_at for result in results],
-        tooks_ms=[result.took_ms for result in results],
-        delivery_states=[result.delivery_state for result in results],
-        mark_deliveries=[delivery for delivery, _ in marks],
-        mark_numbers=[number for _, number in marks],
+        # One text each: this statement is sent for every few messages, and lists of lists cost more.
+        results=json.dumps([result._asdict() for result in results], default=str),
+        marks=json.dumps([{"delivery": delivery, "number": number} for delivery, number in marks]),
     )
-    return written or Round(held=False, deliveries=[], numbers=[])
+    return written or Round(held=False, places="")
 
 
 async def settle_part(tx: Tx, run_id: UUID, share: Share, result: Result, *, now: datetime) -> None:

@@ -118,78 +118,19 @@ order by d.number, p.number
 -- Messages of an account that may be on their way right now, as far as another sender knows.
 select count(*)::int as flying,
     coalesce(max(extract(epoch from p.sending_at - m.at) + %(settle_s)s), 0)::float8 as settles_in_s
-from part p
+from run r
+join delivery d on d.run_id = r.id and d.state = 'sending'
+join part p on p.run_id = d.run_id and p.delivery = d.number
 cross join (select headgate_real_now() as at) as m
-where p.account_id = %(account_id)s and p.state = 'sending'
-    and p.sending_at > m.at - make_interval(secs => %(settle_s)s)
+where r.account_id = %(account_id)s and (r.state in ('waiting', 'running', 'paused') or r.due_at is not null)
+    and p.state = 'sending' and p.sending_at > m.at - make_interval(secs => %(settle_s)s)
 
 -- name: write_round
--- What came of the last messages, and the next ones that are about to be sent: in one statement, and only while the
--- lease is ours, which it renews, and the run goes on.
-with moment as materialized (select headgate_real_now() as at),
-renewed as (
-    update lease l
-    set expires_at = m.at + make_interval(secs => %(ttl_s)s)
-    from moment m
-    where l.name = %(lease)s and l.token = %(token)s and l.expires_at > m.at
-    returning l.token
-),
-result as (
-    select *
-    from unnest(
-        %(result_deliveries)s::int[], %(result_numbers)s::int[], %(states)s::text[], %(message_keys)s::text[],
-        %(errors)s::text[], %(attempts)s::int[], %(retries_s)s::float8[], %(sent_ats)s::timestamptz[],
-        %(tooks_ms)s::int[], %(delivery_states)s::text[]
-    ) as r (delivery, number, state, message_key, error, attempts, retry_s, sent_at, took_ms, delivery_state)
-),
-written as (
-    update part p
-    set state = r.state, message_key = r.message_key, error = r.error, attempts = r.attempts, sent_at = r.sent_at,
-        took_ms = r.took_ms, token = null,
-        retry_at = m.at + make_interval(secs => r.retry_s),
-        doubtful_since = case when r.state = 'sending' then p.doubtful_since end
-    from result r
-    cross join moment m
-    where p.run_id = %(run_id)s and p.delivery = r.delivery and p.number = r.number
-        and p.state = 'sending' and p.token = %(token)s
-    returning p.delivery, p.number
-),
-ended as (
-    update delivery d
-    set state = r.delivery_state, error = r.error, ended_at = %(now)s,
-        latency_ms = r.took_ms + (
-            select coalesce(sum(p.took_ms), 0) from part p
-            where p.run_id = d.run_id and p.delivery = d.number and p.number < r.number
-        )
-    from result r
-    join written w using (delivery, number)
-    where d.run_id = %(run_id)s and d.number = r.delivery and r.delivery_state <> '' and d.state = 'sending'
-),
-marked as (
-    update part p
-    set state = 'sending', token = %(token)s, sending_at = m.at, doubtful_since = coalesce(p.doubtful_since, m.at)
-    from unnest(%(mark_deliveries)s::int[], %(mark_numbers)s::int[]) as w (delivery, number)
-    cross join moment m
-    where p.run_id = %(run_id)s and p.delivery = w.delivery and p.number = w.number
-        and p.state in ('planned', 'sending')
-        and exists (select from renewed)
-        and exists (select from run r where r.id = %(run_id)s and r.state = 'running')
-        and exists (
-            select from delivery d
-            where d.run_id = %(run_id)s and d.number = w.delivery and d.state in ('pending', 'sending')
-        )
-    returning p.delivery, p.number
-),
-begun as (
-    update delivery d
-    set state = 'sending', started_at = %(now)s
-    from (select distinct delivery from marked) as w
-    where d.run_id = %(run_id)s and d.number = w.delivery and d.state = 'pending'
+-- What came of the last messages, and the next ones that are about to be sent.
+select held, places
+from headgate_write_round(
+    %(run_id)s, %(lease)s, %(token)s, %(ttl_s)s, %(now)s, %(results)s::json, %(marks)s::json
 )
-select
-    exists (select from renewed) as held,
-    coalesce((select array_agg(delivery) from marked), '{}') as deliveries,
-    coalesce((select array_agg(number) from marked), '{}') as numbers
 
 -- name: settle_part
 -- What was found out about a message of which nobody knew; not if somebody has sent it anew meanwhile.
@@ -279,6 +220,7 @@ select r.reminder_id, d.target_id, max(d.ended_at)
 from delivery d
 join run r on r.id = d.run_id
 where d.run_id = %(run_id)s and d.state = 'sent' and d.target_id is not null and r.reminder_id is not null
+    and r.trigger <> 'test'
 group by r.reminder_id, d.target_id
 order by d.target_id
 on conflict (reminder_id, target_id) do update set sent_at = greatest(reminder_reach.sent_at, excluded.sent_at)

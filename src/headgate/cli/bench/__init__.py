@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -83,10 +84,26 @@ def run_ingest(
     _show([report], document=report.values, as_json=as_json, check=check)
 
 
+@app.command("fanout")
+def run_fanout(
+    *,
+    targets: Annotated[int, typer.Option(min=1, help="How many groups get each reminder.")] = 1_000,
+    messages: Annotated[
+        int, typer.Option(min=80, help="How many messages to send with the limit off.")
+    ] = 20_000,
+    rounds: Rounds = 3,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure fan-outs: the pace in virtual time, and the cost of a message with the limit off."""
+    report = _measure_fanout(targets=targets, messages=messages, rounds=rounds)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
 @app.command("all")
 def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
     """Run every benchmark at its default size."""
-    reports = [_measure_jobs(), _measure_sweep(), _measure_plan(), _measure_ingest()]
+    reports = [_measure_jobs(), _measure_sweep(), _measure_plan(), _measure_ingest(), _measure_fanout()]
     document = {report.name: report.values for report in reports}
     _show(reports, document=document, as_json=as_json, check=check)
 
@@ -117,6 +134,16 @@ def _measure_ingest(*, messages: int = 20_000, rounds: int = 3, live: int = 300)
     from headgate.cli.bench.measuring import run_quickly
 
     return run_quickly(measure_ingest(Sizes(messages=messages, rounds=rounds, live=live)))
+
+
+def _measure_fanout(*, targets: int = 1_000, messages: int = 20_000, rounds: int = 3) -> Report:
+    from headgate.cli.bench.fanout import Sizes, measure_fanout
+    from headgate.cli.bench.measuring import run_quickly
+    from headgate.cli.bench.paced import measure_paced
+
+    # The stage directs the plain loop, whose queue it can see.
+    paced = asyncio.run(measure_paced(targets))
+    return run_quickly(measure_fanout(Sizes(targets=targets, messages=messages, rounds=rounds), paced))
 
 
 def _show(reports: list[Report], *, document: object, as_json: bool, check: bool) -> None:

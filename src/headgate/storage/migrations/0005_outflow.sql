@@ -201,9 +201,9 @@ create table delivery (
     -- How long the platform took for its messages.
     latency_ms int,
     primary key (run_id, number)
-);
+) with (fillfactor = 60);
 
-create index delivery_state on delivery (run_id, state, number);
+-- None by state, here and below: states change with every message, and without it such a change touches no index.
 create index delivery_target on delivery (target_id);
 
 -- One message of a delivery. The times of sending are real: they say how long a call may still be under way.
@@ -227,9 +227,7 @@ create table part (
     error text not null default '',
     primary key (run_id, delivery, number),
     foreign key (run_id, delivery) references delivery (run_id, number) on delete cascade
-) with (fillfactor = 70);
-
-create index part_sending on part (account_id) where state = 'sending';
+) with (fillfactor = 50);
 
 -- What an account's sender knows of itself.
 create table sender (
@@ -245,3 +243,59 @@ create table sender (
 create function headgate_part_key(run_id uuid, delivery int, number int) returns text
 language sql immutable parallel safe
 return left(encode(sha256(convert_to(run_id::text || ':' || delivery || ':' || number, 'UTF8')), 'hex'), 24);
+
+-- What came of the last messages of a run, and the next ones that are about to be sent: in one round trip, and the
+-- latter only while the lease is the sender's, which it renews, and the run goes on. Few rows at a time, each found by
+-- its key: as one set statement the planner would now and then read the whole run.
+create function headgate_write_round(
+    of_run uuid, lease_name text, lease_token uuid, ttl_s double precision, product_now timestamptz,
+    results json, marks json, out held boolean, out places text
+) language plpgsql as $$
+declare
+    real_now timestamptz := headgate_real_now();
+    r record;
+begin
+    update lease set expires_at = real_now + make_interval(secs => ttl_s)
+    where name = lease_name and token = lease_token and expires_at > real_now;
+    held := found;
+    places := '';
+    for r in
+        select * from json_to_recordset(results) as given (
+            delivery int, number int, state text, message_key text, error text, attempts int, retry_s float8,
+            sent_at timestamptz, took_ms int, delivery_state text)
+    loop
+        update part
+        set state = r.state, message_key = r.message_key, error = r.error, attempts = r.attempts,
+            sent_at = r.sent_at, took_ms = r.took_ms, token = null,
+            retry_at = real_now + make_interval(secs => r.retry_s),
+            doubtful_since = case when r.state = 'sending' then doubtful_since end
+        where run_id = of_run and delivery = r.delivery and number = r.number
+            and state = 'sending' and token = lease_token;
+        if found and r.delivery_state <> '' then
+            update delivery
+            set state = r.delivery_state, error = r.error, ended_at = product_now,
+                latency_ms = case when r.number = 1 then r.took_ms else (
+                    select sum(p.took_ms) from part p where p.run_id = of_run and p.delivery = r.delivery) end
+            where run_id = of_run and number = r.delivery and state = 'sending';
+        end if;
+    end loop;
+    if not held or not exists (select from run where id = of_run and state = 'running') then
+        return;
+    end if;
+    for r in select * from json_to_recordset(marks) as given (delivery int, number int) loop
+        update part p
+        set state = 'sending', token = lease_token, sending_at = real_now,
+            doubtful_since = coalesce(p.doubtful_since, real_now)
+        where p.run_id = of_run and p.delivery = r.delivery and p.number = r.number
+            and p.state in ('planned', 'sending')
+            and exists (
+                select from delivery d
+                where d.run_id = of_run and d.number = r.delivery and d.state in ('pending', 'sending'));
+        if found then
+            update delivery set state = 'sending', started_at = product_now
+            where run_id = of_run and number = r.delivery and state = 'pending';
+            places := places || ' ' || r.delivery || ':' || r.number;
+        end if;
+    end loop;
+end
+$$;

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any, Literal
 from uuid import UUID
 
 from headgate.domain.recurrence import daily
@@ -30,8 +31,17 @@ from headgate.testing.world import World
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 PICTURE = bytes(range(256)) * 40
 LOOK_S = 2.0
+FIRST_FIRE = 9 * 60
 RESUMED_WITHIN_S = 20.0
 """Ten seconds until a dead sender's lease has ended, and ten until the next message goes."""
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something that somebody does at a moment of the play."""
+
+    at_s: float
+    do: Callable[[Fanout], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,9 @@ class FanoutScript:
     troubled_s: float = 60.0
     longest_s: float = 12 * 3600.0
     crash_at: int | None = None
+    at_close: Literal["stop", "carry"] = "stop"
+    happenings: Sequence[Happening] = ()
+    """What happens when, in the order of time."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +103,13 @@ class Fanout:
             self.world = self._build_world()
             self._connector = SimulatedConnector(self.world)
             self._randomness = Randomness(self.seed).fork("processes")
-            desk = StagedDatabase(self.url, StageClock(self.stage), self.stage, name="person")
+            self.desk = StagedDatabase(self.url, StageClock(self.stage), self.stage, name="person")
             try:
-                await self._plan(desk)
+                await self._plan()
                 await self._direct(director)
                 return await self._judge(director)
             finally:
-                await desk.close()
+                await self.desk.close()
                 for process in [*self.processes, *self.gone]:
                     await process.dispose()
                     await process.close()
@@ -110,27 +123,46 @@ class Fanout:
         world.on_point = self.stage.point
         return world
 
-    async def _plan(self, desk: StagedDatabase) -> None:
+    async def _plan(self) -> None:
         """Write the reminders, and let each begin now."""
-        ids = Ids(StageClock(self.stage), self._randomness.fork("ids"))
-        async with desk.transaction() as tx:
-            await plan_runs(tx, self.world, self.script.parts, window=self.script.window, ids=ids, now=START)
+        self.ids = Ids(StageClock(self.stage), self._randomness.fork("ids"))
+        async with self.desk.transaction() as tx:
+            await plan_runs(
+                tx,
+                self.world,
+                self.script.parts,
+                window=self.script.window,
+                at_close=self.script.at_close,
+                ids=self.ids,
+                now=START,
+            )
+
+    async def leap(self, seconds: float) -> None:
+        """Let much time pass at once; whoever waits for a moment in it wakes at its end."""
+        await self.stage.leap(seconds)
+
+    async def rows(self, sql: str, *arguments: Any) -> list[dict[str, Any]]:
+        """Return what a statement finds."""
+        async with self.desk.transaction() as tx:
+            return await tx.raw(sql, arguments)
 
     async def _direct(self, director: Connection) -> None:
         script, stage = self.script, self.stage
         stage.perils, stage.crash_at = script.perils, script.crash_at
         for _ in range(script.processes):
             self._start_process()
+        waiting = deque(script.happenings)
         self._unsettled = True
-        while stage.elapsed_s < script.longest_s and self._unsettled:
-            if stage.elapsed_s >= script.troubled_s:
+        while stage.elapsed_s < script.longest_s and (self._unsettled or waiting):
+            if stage.elapsed_s >= script.troubled_s and stage.perils != Perils():
                 stage.perils = Perils()
                 self.world.calm()
+            while waiting and waiting[0].at_s <= stage.elapsed_s:
+                await waiting.popleft().do(self)
             await self._mend_accounts(director)
-            until_s = min(stage.elapsed_s + LOOK_S, script.longest_s)
-            if stage.elapsed_s < script.troubled_s:
-                until_s = min(until_s, script.troubled_s)
-            await stage.play(until_s=until_s, between=self._replace_dead)
+            turns = [script.longest_s, *(next_one.at_s for next_one in list(waiting)[:1])]
+            turns += [script.troubled_s] if stage.elapsed_s < script.troubled_s else []
+            await stage.play(until_s=min(stage.elapsed_s + LOOK_S, *turns), between=self._replace_dead)
             self._unsettled = await _count(
                 director, "select count(*) from run where ended_at is null or due_at is not null"
             )
@@ -232,7 +264,14 @@ class Fanout:
 
 
 async def plan_runs(
-    tx: Tx, world: World, parts: Sequence[str], *, window: Window, ids: Ids, now: datetime
+    tx: Tx,
+    world: World,
+    parts: Sequence[str],
+    *,
+    window: Window,
+    at_close: Literal["stop", "carry"] = "stop",
+    ids: Ids,
+    now: datetime,
 ) -> list[UUID]:
     """Let each account of the world send these parts to every group, beginning now; return the accounts."""
     picture = await add_media(tx, ids.new(), name="a.png", mime_type="image/png", content=PICTURE, now=now)
@@ -253,9 +292,10 @@ async def plan_runs(
             title=f"From {account}",
             account_id=account_id,
             parts=tuple(_part(text, picture.id) for text in parts),
-            schedule=daily("09:00"),
+            schedule=daily(window.start if not window.holds(FIRST_FIRE) else FIRST_FIRE),
             window=window,
             targets=tuple(groups),
+            at_close=at_close,
         )
         saved = await reminders.create(tx, draft, ids=ids, now=now)
         # Only the run that is made here counts.

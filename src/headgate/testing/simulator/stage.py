@@ -210,6 +210,10 @@ class Stage:
         if not waiting.cue.done():
             waiting.cue.set_result(None)
 
+    async def leap(self, seconds: float) -> None:
+        """Let so much time pass at once, whatever was to happen in it."""
+        await self._move_to(self.elapsed_s + seconds)
+
     async def _move_to(self, elapsed_s: float) -> None:
         if elapsed_s > self.elapsed_s:
             self.elapsed_s = elapsed_s
