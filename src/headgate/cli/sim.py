@@ -7,11 +7,11 @@ import functools
 import os
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from headgate.kernel.randomness import Randomness
     from headgate.kernel.settings import Settings
     from headgate.storage.database import Database
-    from headgate.testing.simulator import Outcome, Product
+    from headgate.testing.simulator import FanoutOutcome, Outcome, Product
 
 
 def sim(
     seed: Annotated[int, typer.Option(help="Seed of the first play.")] = 0,
     plays: Annotated[int, typer.Option(min=1, help="How many plays, each with the next seed.")] = 1,
     faults: Annotated[str, typer.Option(help="What goes wrong: none, mild or wild.")] = "wild",
+    what: Annotated[
+        Literal["intake", "fanout"], typer.Option(help="What is played: reading streams, or sending.")
+    ] = "intake",
     as_json: AsJson = False,
 ) -> None:
     """Play the product against a faulty world and judge what came of it.
@@ -45,12 +48,12 @@ def sim(
             f"There is no level {faults!r} of faults.", remedy=f"Take one of: {', '.join(FAULTS)}."
         )
     _fix_hashes()
-    outcomes = asyncio.run(_play_all(range(seed, seed + plays), faults))
-    failed = [outcome for outcome in outcomes if outcome.failures]
+    outcomes = asyncio.run(_play_all(range(seed, seed + plays), faults, what))
+    failed: list[Outcome | FanoutOutcome] = [outcome for outcome in outcomes if outcome.failures]
     if as_json:
         print_json({"faults": faults, "failed": len(failed), "plays": [asdict(o) for o in outcomes]})
     else:
-        _print_outcomes(outcomes, failed, faults)
+        _print_outcomes(outcomes, failed, faults, what)
     if failed:
         raise typer.Exit(FAILED)
 
@@ -62,15 +65,18 @@ def _fix_hashes() -> None:
         os.execv(sys.executable, [sys.executable, "-m", "headgate", *sys.argv[1:]])  # noqa: S606
 
 
-async def _play_all(seeds: Iterable[int], faults: str) -> list[Outcome]:
-    from headgate.testing.simulator import open_theatre
+async def _play_all(seeds: Iterable[int], faults: str, what: str) -> list[Outcome | FanoutOutcome]:
+    from headgate.testing.simulator import fanout_for, open_theatre
 
     seeds = list(seeds)
     async with _server() as url, open_theatre(url, build_product) as theatre:
         with progress_bar("plays", total=len(seeds)) as advance:
-            outcomes: list[Outcome] = []
+            outcomes: list[Outcome | FanoutOutcome] = []
             for seed in seeds:
-                outcomes.append(await theatre.play(seed, faults))
+                if what == "fanout":
+                    outcomes.append(await theatre.fan_out(seed, fanout_for(seed, faults)))
+                else:
+                    outcomes.append(await theatre.play(seed, faults))
                 advance(1)
     return outcomes
 
@@ -134,26 +140,32 @@ def build_product(database: Database, clock: Clock, randomness: Randomness, conn
     return Product(parts.execution, parts.kinds, tick, listen, follow)
 
 
-def _print_outcomes(outcomes: list[Outcome], failed: list[Outcome], faults: str) -> None:
+def _print_outcomes(
+    outcomes: Sequence[Outcome | FanoutOutcome],
+    failed: Sequence[Outcome | FanoutOutcome],
+    faults: str,
+    what: str,
+) -> None:
+    counted = "messages" if what == "fanout" else "items"
     print_table(
-        ["seed", "items", "crashes", "points", "virtual", "calls", "outcome"],
+        ["seed", counted, "crashes", "points", "virtual", "outcome"],
         [
             [
                 outcome.seed,
-                outcome.items,
+                getattr(outcome, counted),
                 outcome.crashes,
                 outcome.points,
                 f"{outcome.virtual_s:.0f} s",
-                outcome.calls,
                 outcome.failures[0] if outcome.failures else "ok",
             ]
             for outcome in outcomes
         ],
-        numeric=["seed", "items", "crashes", "points", "virtual", "calls"],
+        numeric=["seed", counted, "crashes", "points", "virtual"],
     )
     for outcome in failed:
         typer.echo(
-            f"\nSeed {outcome.seed} failed; replay: headgate sim --seed {outcome.seed} --faults {faults}"
+            f"\nSeed {outcome.seed} failed; replay:"
+            f" headgate sim --seed {outcome.seed} --faults {faults} --what {what}"
         )
         for failure in outcome.failures[:20]:
             typer.echo(f"  {failure}")

@@ -3,19 +3,24 @@
 A seed decides everything: who goes on, what fails, who dies. A failing seed is replayed with one command.
 """
 
+from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript
 from headgate.testing.simulator.play import Outcome, Play, Script
 from headgate.testing.simulator.process import Product, ProductFactory
-from headgate.testing.simulator.scripts import FAULTS, script_for
+from headgate.testing.simulator.scripts import FAULTS, fanout_for, script_for
 from headgate.testing.simulator.theatre import Theatre, open_theatre
 
 __all__ = [
     "FAULTS",
+    "Fanout",
+    "FanoutOutcome",
+    "FanoutScript",
     "Outcome",
     "Play",
     "Product",
     "ProductFactory",
     "Script",
     "Theatre",
+    "fanout_for",
     "open_theatre",
     "script_for",
 ]

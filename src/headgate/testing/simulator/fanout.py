@@ -12,6 +12,7 @@ from uuid import UUID
 
 from headgate.domain.recurrence import daily
 from headgate.domain.windows import Window
+from headgate.jobs.letters import replay
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.outflow import reminders
@@ -69,6 +70,7 @@ class FanoutScript:
 class FanoutOutcome:
     """What came of it."""
 
+    seed: int
     failures: list[str]
     states: list[str]
     summaries: list[str]
@@ -152,16 +154,18 @@ class Fanout:
         for _ in range(script.processes):
             self._start_process()
         waiting = deque(script.happenings)
+        troubled = script.rates != FaultRates() or script.perils != Perils()
         self._unsettled = True
         while stage.elapsed_s < script.longest_s and (self._unsettled or waiting):
-            if stage.elapsed_s >= script.troubled_s and stage.perils != Perils():
-                stage.perils = Perils()
+            if troubled and stage.elapsed_s >= script.troubled_s:
+                troubled, stage.perils = False, Perils()
                 self.world.calm()
             while waiting and waiting[0].at_s <= stage.elapsed_s:
                 await waiting.popleft().do(self)
             await self._mend_accounts(director)
+            await self._replay_letters()
             turns = [script.longest_s, *(next_one.at_s for next_one in list(waiting)[:1])]
-            turns += [script.troubled_s] if stage.elapsed_s < script.troubled_s else []
+            turns += [script.troubled_s] if troubled else []
             await stage.play(until_s=min(stage.elapsed_s + LOOK_S, *turns), between=self._replace_dead)
             self._unsettled = await _count(
                 director, "select count(*) from run where ended_at is null or due_at is not null"
@@ -176,6 +180,13 @@ class Fanout:
                     " where name = %s and state <> 'active'",
                     (name,),
                 )
+
+    async def _replay_letters(self) -> None:
+        """Let what gave up be tried again, as a person does."""
+        for row in await self.rows("select id from dead_letter where state = 'open'"):
+            async with self.desk.transaction() as tx:
+                kinds = self.processes[0].product.kinds
+                await replay(tx, kinds, row["id"], now=self.stage.now())
 
     async def _replace_dead(self) -> None:
         for process in [process for process in self.processes if process.troupe.crashed]:
@@ -206,6 +217,7 @@ class Fanout:
         log = self.world.log
         sends = log.sends()
         outcome = FanoutOutcome(
+            seed=self.seed,
             failures=[],
             states=[row[0] for row in rows],
             summaries=[row[1] for row in rows],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headgate.testing.faults import FaultRates
 from headgate.testing.profiles import PRESETS
+from headgate.testing.simulator.fanout import FanoutScript
 from headgate.testing.simulator.play import Script
 from headgate.testing.simulator.stage import Perils
 
@@ -23,6 +24,29 @@ FAULTS: dict[str, tuple[FaultRates, Perils]] = {
     "mild": (_MILD, Perils(crash=0.001, pause=0.0005, lost_connection=0.001)),
     "wild": (_WILD, Perils(crash=0.008, pause=0.002, lost_connection=0.005)),
 }
+
+
+_SENDING: dict[str, FaultRates] = {
+    "none": FaultRates(),
+    "mild": FaultRates(flood=0.01, timeout_before=0.01, timeout_after=0.01, disconnect=0.005),
+    "wild": FaultRates(flood=0.04, timeout_before=0.06, timeout_after=0.06, disconnect=0.04, ban=0.01),
+}
+
+
+def fanout_for(seed: int, faults: str) -> FanoutScript:
+    """Return the fan-out of a seed."""
+    profiles = sorted(PRESETS)
+    return FanoutScript(
+        targets=2 + seed % 5,
+        parts=("Dear {group}", "+picture", "Bye")[: 1 + seed // 5 % 3],
+        accounts=("main", "second")[: 1 + seed // 15 % 2],
+        profile=PRESETS[profiles[seed % len(profiles)]],
+        processes=2,
+        rates=_SENDING[faults],
+        perils=FAULTS[faults][1],
+        troubled_s=40.0,
+        longest_s=3600.0,
+    )
 
 
 def script_for(seed: int, faults: str) -> Script:

@@ -134,7 +134,7 @@ class Stage:
             self._freed.set()
 
     def loses_connection(self) -> bool:
-        return self.choices.chance(self.perils.lost_connection)
+        return CURRENT.get() is not None and self.choices.chance(self.perils.lost_connection)
 
     async def play(self, *, until_s: float, between: Callable[[], Awaitable[None]]) -> None:
         """Direct until a time; `between` is called whenever all is quiet (to bury and replace the dead)."""

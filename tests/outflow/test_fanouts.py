@@ -1,0 +1,253 @@
+"""Whole fan-outs in virtual time, judged by what the platform saw."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from fanouts import calm, flood, noting, play
+
+from headgate.cli.sim import build_product
+from headgate.connectors.protocol import LaneDefault
+from headgate.domain.windows import Window
+from headgate.outflow import controls
+from headgate.testing.profiles import plain
+from headgate.testing.simulator import Theatre, open_theatre
+from headgate.testing.simulator.fanout import START, Fanout, FanoutScript
+
+ONE = ("Dear {group}",)
+TWO = ("Dear {group}", "+picture")
+
+
+@pytest.fixture
+async def theatre(server_url: str) -> AsyncIterator[Theatre]:
+    async with open_theatre(server_url, build_product) as opened:
+        yield opened
+
+
+async def test_a_token_is_taken_for_each_message_not_for_each_group(theatre: Theatre) -> None:
+    outcome = await play(theatre, FanoutScript(targets=40, parts=("one", "two", "three")))
+    assert outcome.messages == 120
+    assert outcome.most_in_a_minute <= 43
+    assert 175 <= outcome.virtual_s <= 190
+
+
+async def test_a_captioned_picture_is_one_message_and_is_uploaded_once(theatre: Theatre) -> None:
+    outcome = await play(theatre, FanoutScript(targets=80, parts=("+Dear {group}",)))
+    assert (outcome.messages, outcome.uploads) == (80, 1)
+    assert 115 <= outcome.virtual_s <= 125
+
+
+async def test_two_accounts_send_side_by_side(theatre: Theatre) -> None:
+    outcome = await play(theatre, FanoutScript(targets=40, parts=TWO, accounts=("main", "second")))
+    assert outcome.states == ["success", "success"]
+    assert outcome.messages == 160
+    # As long as one of them alone takes.
+    assert outcome.virtual_s <= 125
+
+
+async def test_parts_of_a_group_arrive_in_order_with_a_pause_and_few_groups_are_open_at_once(
+    theatre: Theatre,
+) -> None:
+    seen: list[Any] = []
+
+    async def look(fanout: Fanout) -> None:
+        seen.extend(
+            [(message.text, message.sent_at) for message in group.messages]
+            for group in fanout.world.groups.values()
+        )
+
+    fast = plain.but(lanes={**plain.lanes, "send": LaneDefault(per_minute=2400, burst=200)})
+    script = FanoutScript(targets=12, parts=("first", "second", "third"), profile=fast)
+    flying: list[Any] = []
+    sql = "select account_id, count(*) as parts from part where state = 'sending' group by 1"
+    moments = [(at_s / 10, noting(flying, sql)) for at_s in range(20, 60, 5)]
+    await play(theatre, script, *moments, (60, look))
+    assert len(seen) == 12
+    for messages in seen:
+        assert [text for text, _ in messages] == ["first", "second", "third"]
+        times = [sent_at for _, sent_at in messages]
+        pauses = [later - earlier for earlier, later in pairwise(times)]
+        assert all(pause >= timedelta(seconds=0.2) for pause in pauses)
+    assert all(row["parts"] <= 3 for row in flying)
+
+
+async def test_a_run_that_meets_the_close_of_its_window_stops_and_says_so(theatre: Theatre) -> None:
+    window = Window(8 * 60, 8 * 60 + 10, "UTC")
+    sent: list[Any] = []
+
+    async def look(fanout: Fanout) -> None:
+        sent.extend(effect.at for effect in fanout.world.log.sends())
+
+    script = FanoutScript(targets=450, parts=ONE, window=window)
+    outcome = await play(theatre, script, (620, look))
+    assert outcome.states == ["partial"]
+    assert len(sent) == outcome.messages
+    assert max(sent) < START + timedelta(minutes=10)
+    (summary,) = outcome.summaries
+    assert summary.startswith(
+        f"Delivery window closed at 08:10 (UTC). {outcome.messages} of 450 groups delivered."
+        " This account is at capacity for this fan-out — consider sending the remainder from another"
+        " paired account."
+    )
+    assert f"{450 - outcome.messages} skipped (delivery window closed)" in summary
+    assert 398 <= outcome.messages <= 403
+
+
+async def test_capacity_is_not_blamed_when_the_run_was_paused_until_the_close(theatre: Theatre) -> None:
+    async def pause(fanout: Fanout) -> None:
+        (row,) = await fanout.rows("select id from run")
+        async with fanout.desk.transaction() as tx:
+            await controls.pause(tx, row["id"])
+
+    window = Window(8 * 60, 8 * 60 + 5, "UTC")
+    outcome = await play(theatre, FanoutScript(targets=100, parts=ONE, window=window), (60, pause))
+    (summary,) = outcome.summaries
+    assert outcome.states == ["partial"]
+    assert "capacity" not in summary
+    assert "paused by a person" in summary
+
+
+async def test_what_a_window_leaves_is_carried_to_the_next_one_if_the_reminder_says_so(
+    theatre: Theatre,
+) -> None:
+    window = Window(8 * 60, 8 * 60 + 2, "UTC")
+    between: list[Any] = []
+
+    async def leap(fanout: Fanout) -> None:
+        between.extend(await fanout.rows("select state, reason, carried from run"))
+        await fanout.leap(86_400 - 135)
+
+    script = FanoutScript(targets=120, parts=ONE, window=window, at_close="carry", longest_s=90_000)
+    outcome = await play(theatre, script, (130, leap))
+    assert outcome.states == ["success"]
+    assert outcome.messages == 120
+    assert between == [
+        {
+            "state": "waiting",
+            "reason": "the rest goes on when the window opens, 2026-03-03 08:00 (UTC)",
+            "carried": 1,
+        }
+    ]
+
+
+async def test_a_run_before_its_window_waits_for_it_to_open(theatre: Theatre) -> None:
+    window = Window(8 * 60 + 3, 18 * 60, "UTC")
+    sent: list[Any] = []
+
+    async def look(fanout: Fanout) -> None:
+        sent.extend(effect.at for effect in fanout.world.log.sends())
+
+    outcome = await play(theatre, FanoutScript(targets=10, parts=ONE, window=window), (240, look))
+    assert outcome.states == ["success"]
+    assert min(sent) >= START + timedelta(minutes=3)
+
+
+async def test_a_limit_signal_slows_the_lane_and_the_run_finishes_and_says_why(theatre: Theatre) -> None:
+    changes: list[Any] = []
+    sql = "select cause, from_rate, to_rate from lane_change where kind = 'send' order by id"
+    script = FanoutScript(targets=60, parts=ONE)
+    outcome = await play(theatre, script, (30, flood()), (32, calm), (150, noting(changes, sql)))
+    assert outcome.states == ["success"]
+    assert changes[0] == {"cause": "limit_signal", "from_rate": 40.0, "to_rate": 20.0}
+    (summary,) = outcome.summaries
+    assert "asked" in summary
+    assert "to slow down" in summary
+    assert outcome.virtual_s > 100
+
+
+async def test_a_banned_account_pauses_its_run_with_the_reason_and_others_go_on(theatre: Theatre) -> None:
+    during: list[Any] = []
+    sql = "select account_name, state, reason from run order by account_name"
+
+    async def ban(fanout: Fanout) -> None:
+        fanout.world.ban("main")
+
+    async def restore(fanout: Fanout) -> None:
+        fanout.world.restore("main")
+
+    script = FanoutScript(targets=60, parts=ONE, accounts=("main", "second"))
+    outcome = await play(theatre, script, (30, ban), (100, noting(during, sql)), (200, restore))
+    assert outcome.states == ["success", "success"]
+    assert during[0]["state"] == "paused"
+    assert "main" in during[0]["reason"]
+    assert "banned" in during[0]["reason"]
+    assert during[1]["state"] == "success"
+
+
+async def test_a_process_that_was_stopped_for_a_minute_sends_nothing_stale(theatre: Theatre) -> None:
+    calls: list[Any] = []
+
+    async def stop(fanout: Fanout) -> None:
+        for process in fanout.processes[:1]:
+            process.troupe.paused_until_s = fanout.stage.elapsed_s + 60
+        calls.append(len(list(fanout.world.log.calls("send"))))
+
+    script = FanoutScript(targets=60, parts=ONE, processes=2)
+    outcome = await play(theatre, script, (20, stop))
+    assert outcome.states == ["success"]
+    assert outcome.doubled == 0
+    assert outcome.most_in_a_minute <= 43
+
+
+async def test_pausing_resuming_and_cancelling_take_effect_within_seconds(theatre: Theatre) -> None:
+    sent: list[int] = []
+
+    def steer(how: str) -> Any:
+        async def do(fanout: Fanout) -> None:
+            (row,) = await fanout.rows("select id from run")
+            now = fanout.stage.now()
+            async with fanout.desk.transaction() as tx:
+                if how == "pause":
+                    await controls.pause(tx, row["id"])
+                elif how == "resume":
+                    await controls.resume(tx, row["id"], now=now)
+                else:
+                    await controls.cancel(tx, row["id"], now=now)
+
+        return do
+
+    async def count(fanout: Fanout) -> None:
+        sent.append(len(fanout.world.log.sends()))
+
+    outcome = await play(
+        theatre,
+        FanoutScript(targets=200, parts=ONE),
+        (30, steer("pause")),
+        (36, count),
+        (90, count),
+        (90, steer("resume")),
+        (120, count),
+        (120, steer("cancel")),
+        (126, count),
+        (180, count),
+    )
+    paused, still_paused, resumed, cancelled, still_cancelled = sent
+    assert paused == still_paused
+    assert resumed > still_paused + 10
+    assert cancelled == still_cancelled == outcome.messages
+    assert outcome.states == ["cancelled"]
+    assert outcome.summaries[0].startswith(f"Cancelled. {cancelled} of 200 groups delivered.")
+
+
+async def test_files_that_the_platform_forgets_are_uploaded_again(theatre: Theatre) -> None:
+    short = plain.but(media_life_s=400.0)
+    script = FanoutScript(targets=400, parts=("+Dear {group}",), profile=short)
+    outcome = await play(theatre, script)
+    assert outcome.states == ["success"]
+    assert outcome.uploads > 1
+
+
+async def test_the_pace_survives_a_restart_without_a_burst(theatre: Theatre) -> None:
+    async def kill(fanout: Fanout) -> None:
+        for process in fanout.processes:
+            process.troupe.crashed = True
+
+    outcome = await play(
+        theatre, FanoutScript(targets=90, parts=ONE), *[(at_s, kill) for at_s in (20.0, 50.0, 80.0)]
+    )
+    assert outcome.states == ["success"]
+    assert outcome.most_in_a_minute <= 43
