@@ -270,7 +270,7 @@ class Fanout:
             failures.append(f"{outcome.most_in_a_minute} messages within a minute")
         for crashed_s in self.stage.crashed_s:
             later = [call.began_s for call in self.world.log.calls("send") if call.began_s > crashed_s]
-            if self.stage.crashes == 1 and later and min(later) > crashed_s + RESUMED_WITHIN_S:
+            if self.script.crash_at and later and min(later) > crashed_s + RESUMED_WITHIN_S:
                 failures.append(f"went on {min(later) - crashed_s:.1f} s after a crash")
         return failures
 
