@@ -96,7 +96,8 @@ def build_parts(
     """Put the parts together; nothing is opened or started."""
     ids = Ids(clock, randomness.fork("ids"))
     lanes = Lanes(database, clock)
-    links = Links(connectors, lanes, StoredSecrets(database, settings.data.dir))
+    secrets = StoredSecrets(database, settings.data.dir)
+    links = Links(connectors, lanes, secrets, settings.outflow.messages_per_minute)
     rules = RulesCache(Knobs(**settings.intake.model_dump()), clock)
     looker = Looker(links, clock, ids, randomness.fork("look"), rules)
     scanner = Scanner(links, clock, ids, randomness.fork("scan"), rules)

@@ -137,6 +137,8 @@ class Service:
             listener=listener,
             ready=self._not_ready,
             entry_link=self.entry_link,
+            plans_of=self.parts.links.plans_of,
+            group_concurrency=self.parts.settings.outflow.group_concurrency,
         )
 
 

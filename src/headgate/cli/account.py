@@ -10,6 +10,7 @@ from uuid import UUID
 
 import typer
 
+from headgate.cli.account_pace import pace
 from headgate.cli.connectors import connector_of
 from headgate.cli.desk import Desk, at_desk
 from headgate.cli.naming import AccountArgument, get_account
@@ -153,6 +154,9 @@ def remove(account: AccountArgument, *, yes: Yes = False) -> None:
         typer.echo(f"{known.name} is removed{_handed_over(done, _ALONE)}.")
 
     at_desk(delete)
+
+
+app.command()(pace)
 
 
 def _handed_over(done: HandedOver, left: tuple[str, str]) -> str:

@@ -9,8 +9,9 @@ from headgate.app.connectors import load_connectors
 from headgate.app.parts import StoredSecrets
 from headgate.cli.desk import Desk
 from headgate.connectors.protocol import Connector
-from headgate.domain.errors import UserError
-from headgate.lanes import Lanes
+from headgate.domain.errors import Elsewhere, UserError
+from headgate.domain.pacing import LanePlan
+from headgate.lanes import Lanes, plan_lanes
 from headgate.lanes.links import Links
 
 
@@ -41,8 +42,18 @@ def connector_of(desk: Desk, platform: str) -> Connector:
 async def open_links(desk: Desk) -> AsyncGenerator[Links, None]:
     """Yield the way to call platforms, paced by the same lanes as the services."""
     secrets = StoredSecrets(desk.database, desk.settings.data.dir)
-    links = Links(connectors_of(desk), Lanes(desk.database, desk.clock), secrets)
+    lanes = Lanes(desk.database, desk.clock)
+    links = Links(connectors_of(desk), lanes, secrets, desk.settings.outflow.messages_per_minute)
     try:
         yield links
     finally:
         await links.close()
+
+
+def plans_of(desk: Desk, platform: str) -> list[LanePlan]:
+    """Return the lanes that an account of a platform gets when it is first opened."""
+    connectors = connectors_of(desk)
+    if platform not in connectors:
+        raise Elsewhere(f"there is no connector for the platform {platform!r} in this installation")
+    most = desk.settings.outflow.messages_per_minute
+    return plan_lanes(connectors[platform].manifest.lanes, send_per_minute=most)

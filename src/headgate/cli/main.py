@@ -42,6 +42,7 @@ COMMANDS = {
     "explain": Entry("headgate.cli.explain:explain", "Explain what was read of a channel, and why.", FOLLOW),
     "target": Entry("headgate.cli.targets:app", "Find groups to send to; keep them in lists.", SEND),
     "reminder": Entry("headgate.cli.reminder:app", "Plan messages to groups, at a safe pace.", SEND),
+    "run": Entry("headgate.cli.run:app", "Look at what is being sent; pause, cancel, mend it.", SEND),
     "doctor": Entry("headgate.cli.doctor:doctor", "Find what is wrong, and how to mend it.", LOOK_AFTER),
     "config": Entry("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
     "db": Entry("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),

@@ -11,10 +11,12 @@ import typer
 
 from headgate.cli import reminder_tables
 from headgate.cli.desk import Desk, at_desk
+from headgate.cli.outlook import preflight_of, say_outlook
 from headgate.cli.output import AsJson, Yes, confirm, print_json
 from headgate.cli.part_order import PartsCommand
 from headgate.cli.phrases import moment
 from headgate.cli.reminder_naming import ReminderArgument, get_reminder
+from headgate.cli.reminder_runs import cancel, run, test
 from headgate.cli.reminder_saving import create, edit
 from headgate.outflow import reminders
 from headgate.outflow.drafts import draft_of
@@ -27,6 +29,9 @@ app = typer.Typer(no_args_is_help=True, help="Plan messages to groups; look at, 
 
 app.command(cls=PartsCommand)(create)
 app.command(cls=PartsCommand)(edit)
+app.command()(run)
+app.command()(test)
+app.command()(cancel)
 
 
 @app.command("list")
@@ -68,17 +73,21 @@ def show(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def preview(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
-    """Show when a reminder fires next, and what its first groups will read."""
+    """Show when a reminder fires next, what its first groups will read, and how long it will take."""
 
     async def look(desk: Desk) -> None:
         now = desk.clock.now()
         async with desk.database.transaction() as tx:
             full = await reminders.get(tx, (await get_reminder(tx, reminder)).id)
             shown = await preview_of(tx, draft_of(full), now=now, known=True)
+            outlook = await preflight_of(desk).of_draft(tx, draft_of(full)) if shown.fires else None
         if as_json:
-            print_json(shown)
-        else:
-            reminder_tables.print_preview(shown, zone=full.reminder.zone, now=now)
+            print_json({**vars(shown), "forecast": outlook})
+            return
+        reminder_tables.print_preview(shown, zone=full.reminder.zone, now=now)
+        if outlook is not None:
+            typer.echo()
+            say_outlook(outlook)
 
     at_desk(look)
 

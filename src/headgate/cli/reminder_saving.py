@@ -12,6 +12,7 @@ import typer
 
 from headgate.cli import reminder_tables
 from headgate.cli.desk import Desk, at_desk
+from headgate.cli.outlook import preflight_of, say_outlook
 from headgate.cli.output import AsJson, print_json
 from headgate.cli.part_order import typed_parts
 from headgate.cli.reminder_naming import ReminderArgument, get_reminder
@@ -39,6 +40,7 @@ from headgate.cli.reminder_options import (
 )
 from headgate.outflow import reminders
 from headgate.outflow.drafts import Draft, draft_of
+from headgate.outflow.preflight import Outlook
 from headgate.outflow.previews import Preview
 from headgate.outflow.previews import preview as preview_of
 from headgate.outflow.reminders import Saved
@@ -163,6 +165,8 @@ class Kept:
     full: FullReminder
     saved: Saved
     preview: Preview
+    outlook: Outlook | None
+    """Of its next fire, if it has one."""
 
 
 class NothingKept(Exception):
@@ -187,10 +191,12 @@ def _save(plan: Plan, *, dry_run: bool, as_json: bool) -> None:
         if as_json:
             document = reminder_tables.as_document(kept.full, kept.preview)
             extra = {"preview": kept.preview, "warnings": kept.saved.warnings, "kept": not dry_run}
-            print_json({**document, **extra})
+            print_json({**document, **extra, "forecast": kept.outlook})
             return
         reminder_tables.print_preview(kept.preview, zone=kept.full.reminder.zone, now=now)
         typer.echo()
+        if kept.outlook is not None:
+            say_outlook(kept.outlook)
         if dry_run:
             typer.echo("Nothing was kept.")
         else:
@@ -206,7 +212,8 @@ async def _keep(tx: Tx, desk: Desk, plan: Plan, *, now: datetime) -> Kept:
     else:
         saved = await reminders.update(tx, known_id, draft, now=now)
     shown = await preview_of(tx, draft, now=now, known=True)
-    return Kept(await reminders.get(tx, saved.id), saved, shown)
+    outlook = await preflight_of(desk).of_draft(tx, draft) if shown.fires else None
+    return Kept(await reminders.get(tx, saved.id), saved, shown, outlook)
 
 
 def _undo(kept: Kept, *, wanted: bool) -> None:

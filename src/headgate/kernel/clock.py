@@ -34,6 +34,11 @@ class Clock(ABC):
     def real_s_until(self, at: datetime) -> float:
         """Return how many real seconds lie between now and a product time, never below zero."""
 
+    @property
+    def speed(self) -> float:
+        """How many seconds of product time pass in a real one."""
+        return 1.0
+
 
 class RealClock(Clock):
     """Product time is the time of day."""
@@ -67,6 +72,10 @@ class ScaledClock(RealClock):
 
     def real_s_until(self, at: datetime) -> float:
         return super().real_s_until(at) / self._scale
+
+    @property
+    def speed(self) -> float:
+        return self._scale
 
 
 class VirtualClock(Clock):

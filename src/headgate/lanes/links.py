@@ -11,6 +11,7 @@ from uuid import UUID
 
 from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
 from headgate.domain.errors import AuthFailed, Elsewhere, Restricted, WorkError
+from headgate.domain.pacing import LanePlan
 from headgate.lanes.lane import Lanes
 from headgate.lanes.plans import plan_lanes
 
@@ -40,12 +41,18 @@ class Links:
     connectors: Mapping[str, Connector]
     lanes: Lanes
     secrets: Secrets
+    send_per_minute: float | None = None
+    """The most messages a minute of accounts whose pace nobody has set; None: as the connectors say."""
     _open: dict[UUID, tuple[int, Link]] = field(default_factory=dict[UUID, tuple[int, Link]])
     """Each with its sign-in."""
     _opening: dict[UUID, asyncio.Lock] = field(default_factory=dict[UUID, asyncio.Lock])
 
     def manifest(self, platform: str) -> Manifest:
         return self._connector(platform).manifest
+
+    def plans_of(self, platform: str) -> list[LanePlan]:
+        """Return the lanes that an account of a platform gets."""
+        return plan_lanes(self.manifest(platform).lanes, send_per_minute=self.send_per_minute)
 
     @asynccontextmanager
     async def call(self, account: AccountRef, kind: CallKind) -> AsyncGenerator[Link, None]:
@@ -106,7 +113,7 @@ class Links:
 
     async def _connect(self, account: AccountRef) -> Link:
         connector = self._connector(account.platform)
-        plans = plan_lanes(connector.manifest.lanes)
+        plans = self.plans_of(account.platform)
         await self.lanes.ensure(str(account.id), plans, established=account.established)
         secrets = await self.secrets.secrets_of(account.id)
         async with self._classifying(account):

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from headgate.connectors.protocol import CallKind, LaneDefault
 from headgate.domain.pacing import LanePlan, Pace
 
 
-def plan_lanes(lanes: Mapping[CallKind, LaneDefault]) -> list[LanePlan]:
+def plan_lanes(
+    lanes: Mapping[CallKind, LaneDefault], *, send_per_minute: float | None = None
+) -> list[LanePlan]:
     """Return a lane for each kind of call, and one for each budget that several kinds share.
 
     A shared budget has the widest pace of its kinds: together they may do what one of them may do alone.
+    Sends are at most as many a minute as the deployment says, whatever the connector would dare.
     """
+    if send_per_minute is not None and "send" in lanes:
+        send = lanes["send"]
+        lanes = {**lanes, "send": replace(send, per_minute=min(send.per_minute, send_per_minute))}
     budgets: dict[str, list[LaneDefault]] = {}
     for default in lanes.values():
         if default.shared:

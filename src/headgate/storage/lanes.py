@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from headgate.domain.pacing import Cause, LanePlan
+from headgate.domain.pacing import Cause, LanePlan, LaneState, Pace
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 
@@ -71,6 +71,41 @@ class LaneChange:
     cool_until: datetime | None
 
 
+@dataclass(frozen=True)
+class _StateRow:
+    ceiling: float
+    burst: int
+    daily_cap: int | None
+    established: bool
+    rate: float
+    rate_at_s: float
+    tat_s: float
+    cool_until_s: float
+    use_slot: int
+    uses: list[int]
+    epoch: int
+    rate_epoch: int
+    warm_days: int
+    warm_at_s: float | None
+
+    @property
+    def state(self) -> LaneState:
+        return LaneState(
+            pace=Pace(self.ceiling, self.burst, self.daily_cap),
+            established=self.established,
+            rate=self.rate,
+            rate_at_s=self.rate_at_s,
+            tat_s=self.tat_s,
+            cool_until_s=self.cool_until_s,
+            use_slot=self.use_slot,
+            uses=tuple(self.uses),
+            epoch=self.epoch,
+            rate_epoch=self.rate_epoch,
+            warm_days=self.warm_days,
+            warm_at_s=self.warm_at_s,
+        )
+
+
 async def take_permits(tx: Tx, *, owner: str, kind: str, count: int, horizon_s: float) -> Taken | None:
     """Take up to `count` permits in one statement; nothing if there is no such lane.
 
@@ -123,6 +158,17 @@ async def list_lanes(tx: Tx, *, owner: str | None = None) -> list[LaneRow]:
     return await tx.all(LaneRow, Q["list_lanes"], owner=owner)
 
 
+async def get_real_s(tx: Tx) -> float:
+    """Return the time that lanes go by, in seconds."""
+    return await tx.value(Q["get_real_s"])
+
+
+async def list_lane_states(tx: Tx, *, owner: str, kind: str) -> list[LaneState]:
+    """Return the lanes that a call draws on, as the pure model has them; none if they are not set up."""
+    rows = await tx.all(_StateRow, Q["list_lane_states"], owner=owner, kind=kind)
+    return [row.state for row in rows]
+
+
 async def list_lane_changes(tx: Tx, *, owner: str, kind: str, count: int = 100) -> list[LaneChange]:
     """Return the newest changes of a lane's rate."""
     return await tx.all(LaneChange, Q["list_lane_changes"], owner=owner, kind=kind, count=count)
@@ -141,7 +187,7 @@ async def delete_lanes(tx: Tx, *, owner: str) -> int:
 def _columns(plans: Sequence[LanePlan]) -> dict[str, list[Any]]:
     return {
         "kinds": [plan.kind for plan in plans],
-        "ceilings": [plan.pace.per_minute for plan in plans],
+        "ceilings": [float(plan.pace.per_minute) for plan in plans],
         "bursts": [plan.pace.burst for plan in plans],
         "daily_caps": [plan.pace.daily_cap for plan in plans],
         "shareds": [plan.shared for plan in plans],

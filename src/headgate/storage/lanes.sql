@@ -276,6 +276,21 @@ cross join (select headgate_real_now() as at) as m
 where %(owner)s::text is null or l.owner = %(owner)s
 order by l.owner, l.kind
 
+-- name: get_real_s
+-- The time that lanes go by, in seconds.
+select extract(epoch from headgate_real_now())::float8
+
+-- name: list_lane_states
+-- All that the lanes of a call remember: its kind's, and the one that it shares with others.
+select
+    l.ceiling, l.burst, l.daily_cap, l.established, l.rate, extract(epoch from l.rate_at)::float8 as rate_at_s,
+    extract(epoch from l.tat)::float8 as tat_s, extract(epoch from l.cool_until)::float8 as cool_until_s,
+    l.use_slot, l.uses, l.epoch, l.rate_epoch, l.warm_days, extract(epoch from l.warm_at)::float8 as warm_at_s
+from lane l
+where l.owner = %(owner)s
+    and l.kind in (%(kind)s::text, (select shared from lane where owner = %(owner)s and kind = %(kind)s))
+order by l.kind <> %(kind)s, l.kind
+
 -- name: list_lane_changes
 -- How a lane's rate came to be what it is, newest first.
 select at, from_rate, to_rate, cause, cool_until

@@ -11,6 +11,7 @@ from fastapi import HTTPException
 from headgate.storage.channel_overview import ChannelPlace
 from headgate.storage.items import Place
 from headgate.storage.reminder_overview import ReminderPlace
+from headgate.storage.run_overview import RunPlace
 from headgate.storage.targets import TargetPlace
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -53,6 +54,15 @@ def write_reminder_place(place: ReminderPlace) -> str:
 def read_reminder_place(cursor: str) -> ReminderPlace:
     place = read_place(cursor)
     return ReminderPlace(place.caught_at, place.id)
+
+
+def write_run_place(place: RunPlace) -> str:
+    return write_place(Place(place.created_at, place.id))
+
+
+def read_run_place(cursor: str) -> RunPlace:
+    place = read_place(cursor)
+    return RunPlace(place.caught_at, place.id)
 
 
 def write_target_place(place: TargetPlace) -> str:

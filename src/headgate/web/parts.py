@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Request
 
+from headgate.domain.errors import Elsewhere
+from headgate.domain.pacing import LanePlan
 from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.settings import WebSettings
+from headgate.outflow.preflight import LanePlans, Preflight
 from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.listen import Listener
 
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
     from headgate.web.render import Renderer
 
 PATIENCE_S = 5.0
+
+
+def _no_connectors(platform: str) -> Sequence[LanePlan]:
+    raise Elsewhere(f"there is no connector for the platform {platform!r} here")
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,10 @@ class WebParts:
     """Returns why the rest of the product is not ready; nothing if it is."""
     entry_link: EntryLink | None = None
     """Lets whoever has it in, for as long as this process lives; only the demo makes one."""
+    plans_of: LanePlans = _no_connectors
+    """Tells the lanes of accounts that have not been opened yet."""
+    group_concurrency: int = 3
+    """Groups that an account sends to at once, where its own setting does not say."""
     real_clock: Clock = field(default_factory=RealClock)
     """Sign-ins, tokens and waits protect real things: they follow real time also in a fast demo."""
 
@@ -57,6 +68,11 @@ class Site:
     passwords: Passwords
     hub: EventHub
     readiness: Readiness
+
+    @property
+    def preflight(self) -> Preflight:
+        """Who looks ahead, from the state that lanes and runs have at this moment."""
+        return Preflight(self.parts.plans_of, self.parts.clock)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Tx, None]:
