@@ -61,6 +61,11 @@ async def retry(
     run = await _get(tx, run_id)
     if run.state in {*ACTIVE, "missed"}:
         raise _refusal(run, "tried again")
+    if successor := await run_controls.find_remainder(tx, run_id):
+        raise UserError(
+            f"What this run has not delivered was passed on to {successor}.",
+            remedy="Try the run of that account again.",
+        )
     wished: dict[DeliveryState, bool] = {"failed": True, "skipped": skipped, "uncertain": uncertain}
     states: list[DeliveryState] = [state for state, wanted in wished.items() if wanted]
     taken = await run_controls.take_up_deliveries(tx, run_id, states)

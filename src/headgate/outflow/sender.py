@@ -106,7 +106,7 @@ class Sender:
 
     async def send(self, job: Job[UUID]) -> None:
         """Serve one run of the account for a while, and see to those whose window has closed."""
-        async with job.database.transaction() as tx:
+        async with job.database.autocommit() as tx:
             watcher = await get_watcher(tx, job.key)
         if watcher is None:
             return

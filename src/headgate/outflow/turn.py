@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part
 from headgate.domain.errors import AuthFailed, Gone, RateLimited, Restricted, WorkError
@@ -29,7 +30,7 @@ from headgate.storage.database import Database
 from headgate.storage.leases import LeaseLost
 from headgate.storage.sending import DueRun, Result, Share
 
-TURN_S = 40.0
+TURN_S = 45.0
 """A turn takes no new permits after so long, so that others have theirs and a restart loses little."""
 STOCK = 60
 PATIENCE_S = 2.0
@@ -78,6 +79,8 @@ class Turn:
     """Why nothing of the run can be sent."""
     began_at: datetime = field(init=False)
     _began_s: float = field(init=False)
+    _wish: int = field(init=False)
+    """How many permits are asked for at once."""
     _paced_s: float = 0.0
     """How long nothing but the pace kept messages waiting."""
     _stopped: bool = False
@@ -91,6 +94,7 @@ class Turn:
 
     def __post_init__(self) -> None:
         self.began_at, self._began_s = self.runway.clock.now(), self._now_s()
+        self._wish = self.groups_at_once
 
     @property
     def saturated(self) -> bool:
@@ -117,11 +121,11 @@ class Turn:
         try:
             while not self._stopped:
                 ready = self._pick()
-                if ready:
-                    await self._launch(ready, ends_at_s)
-                elif not self._flights and not await self._wait_for_ready(ends_at_s):
+                launched = bool(ready) and await self._launch(ready, ends_at_s)
+                if self._flights:
+                    await self._wait_for_flights()
+                elif not launched and not self._stopped and not await self._wait_for_ready(ends_at_s):
                     break
-                await self._wait_for_flights()
         finally:
             await to_the_end(self._land_all())
 
@@ -136,17 +140,20 @@ class Turn:
             await self._write(())
 
     def _pick(self) -> list[Group]:
-        """Return the groups whose next message may go now, as many as there is room for."""
+        """Return the groups whose next message may go now or in a moment, who is ready first coming first."""
         now_s = self._now_s()
         self._open = [group for group in self._open if group.shares]
         while len(self._open) < self.groups_at_once and (group := self._next_waiting(now_s)):
             self._open.append(group)
         unwritten = {(result.delivery, result.number) for result in self._results}
-        return [
+        ready = [
             group
             for group in self._open
-            if not group.flying and group.ready_at_s <= now_s and _place(group.next) not in unwritten
+            if not group.flying
+            and group.ready_at_s <= now_s + JITTER_S[1]
+            and _place(group.next) not in unwritten
         ]
+        return sorted(ready, key=lambda group: group.ready_at_s)
 
     def _next_waiting(self, now_s: float) -> Group | None:
         """Take the next group off the queue; one that must wait does not hold up those behind it."""
@@ -156,12 +163,20 @@ class Turn:
                 return group
         return None
 
-    async def _launch(self, ready: Sequence[Group], ends_at_s: float) -> None:
+    async def _launch(self, ready: Sequence[Group], ends_at_s: float) -> bool:
+        """Send the next message of each group that is ready by the time of a permit; tell whether any was."""
         ready = [group for group in ready if await self._is_clear(group)]
         ready = await self._prepare(ready)
         if not (ready and await self._upload(ready) and await self._stock_up(ends_at_s)):
-            return
-        chosen = ready[: len(self._stock)]
+            return False
+        now_s = self._now_s()
+        pairs = zip(ready, self._stock, strict=False)
+        chosen = [
+            group
+            for group, _ in takewhile(lambda pair: pair[0].ready_at_s <= max(pair[1].due_at_s, now_s), pairs)
+        ]
+        if not chosen:
+            return False
         marked = await self._write([_place(group.next) for group in chosen])
         for group in chosen:
             permit = self._stock.popleft()
@@ -170,6 +185,7 @@ class Turn:
         if len(marked) < len(chosen):
             # The run was paused or cancelled, or the lease is another's.
             self._stopped = True
+        return True
 
     async def _is_clear(self, group: Group) -> bool:
         """Tell whether the next message may be sent; one that may have been sent long ago is looked for."""
@@ -242,12 +258,15 @@ class Turn:
             return False
         left = sum(len(group.shares) for group in (*self._open, *self._waiting))
         taken = await self.runway.lanes.acquire(
-            str(self.runway.account.id), "send", min(STOCK, left), closes_at_s=self._closes_at_s()
+            str(self.runway.account.id), "send", min(self._wish, left), closes_at_s=self._closes_at_s()
         )
         if isinstance(taken, ComeBack):
             self.come_back_s, self._stopped = taken.delay_s, True
             return False
         self._stock.extend(taken)
+        # Where the pace allows much, ask seldom; where it is slow, for a round only: permits are short-lived.
+        quick = len(taken) >= self._wish and taken[-1].due_at_s <= self._now_s()
+        self._wish = min(STOCK, self._wish * 4) if quick else self.groups_at_once
         return True
 
     def _closes_at_s(self) -> float | None:
@@ -322,8 +341,6 @@ class Turn:
 
     async def _wait_for_flights(self) -> None:
         """Wait until all have landed; one that is slow keeps the others waiting for a moment only."""
-        if not self._flights:
-            return
         began_s = self._now_s()
         wait_s = max(0.0, self._last_due_s - began_s)
         bell = asyncio.ensure_future(self.runway.clock.sleep(wait_s + PATIENCE_S))

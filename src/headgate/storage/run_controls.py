@@ -44,3 +44,8 @@ async def take_up_deliveries(
 async def accept_uncertain(tx: Tx, run_id: UUID, delivery: int, *, now: datetime) -> bool:
     """Take an uncertain message of a delivery as sent."""
     return await tx.execute(Q["accept_uncertain"], run_id=run_id, delivery=delivery, now=now) == 1
+
+
+async def find_remainder(tx: Tx, run_id: UUID) -> str | None:
+    """Return the name of the account that took over what a run has not delivered."""
+    return await tx.value(Q["find_remainder"], run_id=run_id)

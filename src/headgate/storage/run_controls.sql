@@ -38,3 +38,7 @@ select count(*)::int from chosen
 -- A person saw the message in the group.
 update part set state = 'sent', sent_at = %(now)s, error = '', doubtful_since = null
 where run_id = %(run_id)s and delivery = %(delivery)s and state = 'uncertain'
+
+-- name: find_remainder
+-- The account that took over what a run has not delivered.
+select account_name from run where remainder_of = %(run_id)s order by created_at desc limit 1

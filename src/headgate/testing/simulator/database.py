@@ -6,8 +6,10 @@ before its answer. A connection can be lost with the commit done or undone, and 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from headgate.kernel.clock import Clock
@@ -26,6 +28,8 @@ alter table pgqueuer alter created set default sim.now(), alter updated set defa
     alter heartbeat set default sim.now(), alter execute_after set default sim.now();
 alter table pgqueuer_log alter created set default sim.now();
 """
+COUNTED: ContextVar[Counter[str] | None] = ContextVar("counted", default=None)
+"""Where the statements of whoever carries out a job are counted."""
 SEARCH_PATH = b"set search_path = sim, public, pg_catalog"
 
 
@@ -36,6 +40,11 @@ async def connect_shadowed(url: str, name: str) -> Connection:
     return connection
 
 
+def count_statements(statements: int) -> None:
+    if (counted := COUNTED.get()) is not None:
+        counted["statements"] += statements
+
+
 class StagedTx(Tx):
     """A transaction in which the process can die at each statement."""
 
@@ -43,24 +52,28 @@ class StagedTx(Tx):
         super().__init__(connection)
         self._stage = stage
 
-    async def execute(self, query: Query, /, **parameters: Any) -> int:
+    async def _reach(self, query: Query) -> None:
+        count_statements(1)
         await self._stage.point(query.name, switch=False)
+
+    async def execute(self, query: Query, /, **parameters: Any) -> int:
+        await self._reach(query)
         return await super().execute(query, **parameters)
 
     async def all(self, row: type[Any], query: Query, /, **parameters: Any) -> list[Any]:
-        await self._stage.point(query.name, switch=False)
+        await self._reach(query)
         return await super().all(row, query, **parameters)
 
     async def one(self, row: type[Any], query: Query, /, **parameters: Any) -> Any:
-        await self._stage.point(query.name, switch=False)
+        await self._reach(query)
         return await super().one(row, query, **parameters)
 
     async def value(self, query: Query, /, **parameters: Any) -> Any:
-        await self._stage.point(query.name, switch=False)
+        await self._reach(query)
         return await super().value(query, **parameters)
 
     async def column(self, query: Query, /, **parameters: Any) -> list[Any]:
-        await self._stage.point(query.name, switch=False)
+        await self._reach(query)
         return await super().column(query, **parameters)
 
 
@@ -86,6 +99,8 @@ class StagedDatabase(Database):
         self._stage.hold()
         try:
             async with super().transaction() as tx:
+                # Its beginning and its end.
+                count_statements(2)
                 yield StagedTx(tx.connection, self._stage)
                 await self._stage.point("before commit", switch=False)
                 if self._stage.loses_connection():
@@ -110,6 +125,7 @@ class StagedDatabase(Database):
         await self._stage.point("begin")
         self._stage.hold()
         try:
+            count_statements(len(statements))
             await super().run_together(statements)
         finally:
             self._stage.release()

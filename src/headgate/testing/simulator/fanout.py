@@ -17,7 +17,7 @@ from headgate.outflow import reminders
 from headgate.outflow.drafts import Draft, DraftPart
 from headgate.outflow.runs import make_run
 from headgate.storage.channels import upsert_account
-from headgate.storage.database import Connection
+from headgate.storage.database import Connection, Tx
 from headgate.storage.media import add_media
 from headgate.testing.faults import FaultRates
 from headgate.testing.platform import SimulatedConnector
@@ -63,6 +63,8 @@ class FanoutOutcome:
     uploads: int
     doubled: int
     uncertain: int
+    statements: int
+    """What the jobs needed, beginnings and ends of transactions included."""
     most_in_a_minute: int
     virtual_s: float
     points: int
@@ -112,33 +114,7 @@ class Fanout:
         """Write the reminders, and let each begin now."""
         ids = Ids(StageClock(self.stage), self._randomness.fork("ids"))
         async with desk.transaction() as tx:
-            picture = await add_media(
-                tx, ids.new(), name="a.png", mime_type="image/png", content=PICTURE, now=START
-            )
-            groups = {ids.new(): group for group in self.world.groups.values()}
-            rows = [{"id": str(key), "key": group.key, "title": group.title} for key, group in groups.items()]
-            await tx.raw(
-                "insert into target (id, platform, key, title, created_at)"
-                " select g.id, 'simulated', g.key, g.title, $2"
-                " from jsonb_to_recordset($1::text::jsonb) as g (id uuid, key text, title text)",
-                [json.dumps(rows), START],
-            )
-            for account in self.script.accounts:
-                account_id = await upsert_account(
-                    tx, ids.new(), platform="simulated", name=account, established=True, now=START
-                )
-                draft = Draft(
-                    title=f"From {account}",
-                    account_id=account_id,
-                    parts=tuple(_part(text, picture.id) for text in self.script.parts),
-                    schedule=daily("09:00"),
-                    window=self.script.window,
-                    targets=tuple(groups),
-                )
-                saved = await reminders.create(tx, draft, ids=ids, now=START)
-                # Only the run that is made here counts.
-                await reminders.pause(tx, saved.id, now=START)
-                await make_run(tx, saved.id, trigger="person", fire_at=START, now=START, ids=ids)
+            await plan_runs(tx, self.world, self.script.parts, window=self.script.window, ids=ids, now=START)
 
     async def _direct(self, director: Connection) -> None:
         script, stage = self.script, self.stage
@@ -205,6 +181,7 @@ class Fanout:
             uploads=len(log.effects("uploaded")),
             doubled=len(log.doubled_sends()),
             uncertain=await _count(director, "select count(*) from part where state = 'uncertain'"),
+            statements=sum(process.counted["statements"] for process in [*self.processes, *self.gone]),
             most_in_a_minute=max(
                 (log.most_sends_within(60.0, account=name) for name in self.script.accounts), default=0
             ),
@@ -252,6 +229,40 @@ class Fanout:
             if self.stage.crashes == 1 and later and min(later) > crashed_s + RESUMED_WITHIN_S:
                 failures.append(f"went on {min(later) - crashed_s:.1f} s after a crash")
         return failures
+
+
+async def plan_runs(
+    tx: Tx, world: World, parts: Sequence[str], *, window: Window, ids: Ids, now: datetime
+) -> list[UUID]:
+    """Let each account of the world send these parts to every group, beginning now; return the accounts."""
+    picture = await add_media(tx, ids.new(), name="a.png", mime_type="image/png", content=PICTURE, now=now)
+    groups = {ids.new(): group for group in world.groups.values()}
+    rows = [{"id": str(key), "key": group.key, "title": group.title} for key, group in groups.items()]
+    await tx.raw(
+        "insert into target (id, platform, key, title, created_at)"
+        " select g.id, 'simulated', g.key, g.title, $2"
+        " from jsonb_to_recordset($1::text::jsonb) as g (id uuid, key text, title text)",
+        [json.dumps(rows), now],
+    )
+    accounts: list[UUID] = []
+    for account in world.accounts:
+        account_id = await upsert_account(
+            tx, ids.new(), platform="simulated", name=account, established=True, now=now
+        )
+        draft = Draft(
+            title=f"From {account}",
+            account_id=account_id,
+            parts=tuple(_part(text, picture.id) for text in parts),
+            schedule=daily("09:00"),
+            window=window,
+            targets=tuple(groups),
+        )
+        saved = await reminders.create(tx, draft, ids=ids, now=now)
+        # Only the run that is made here counts.
+        await reminders.pause(tx, saved.id, now=now)
+        await make_run(tx, saved.id, trigger="person", fire_at=now, now=now, ids=ids)
+        accounts.append(account_id)
+    return accounts
 
 
 def _part(text: str, picture_id: UUID) -> DraftPart:

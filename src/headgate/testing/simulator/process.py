@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +17,12 @@ from headgate.jobs.stepper import Stepper
 from headgate.kernel.clock import Clock
 from headgate.kernel.randomness import Randomness
 from headgate.storage.database import Connection, Database, DatabaseAway
-from headgate.testing.simulator.database import StagedDatabase, connect_shadowed
+from headgate.testing.simulator.database import (
+    COUNTED,
+    StagedDatabase,
+    connect_shadowed,
+    count_statements,
+)
 from headgate.testing.simulator.stage import Stage, StageClock, Troupe
 
 HEARTBEAT_TIMEOUT_S = 5.0
@@ -51,6 +57,8 @@ class Process:
     connector: Connector
     randomness: Randomness
     listens: bool = True
+    counted: Counter[str] = field(default_factory=Counter[str])
+    """How many statements its jobs needed."""
     troupe: Troupe = field(init=False)
     _connections: list[Connection] = field(default_factory=list[Connection])
 
@@ -94,7 +102,11 @@ class Process:
         job = await self._alone("claim", stepper.claim())
         if job is None:
             return False
+        counted = COUNTED.set(self.counted)
+        # Its claim and its settlement are two.
+        count_statements(2)
         _, settlement = await stepper.execute(job)
+        COUNTED.reset(counted)
         await self._alone("settle", stepper.settle(job, settlement))
         return True
 

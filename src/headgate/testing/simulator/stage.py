@@ -41,7 +41,7 @@ class Troupe:
         """Let coroutines play; whatever tasks they start belong to the troupe too."""
         context = copy_context()
         context.run(CURRENT.set, self)
-        self.tasks += [asyncio.create_task(part, context=context) for part in parts]
+        self.tasks += [asyncio.create_task(part, context=context.copy()) for part in parts]
 
 
 CURRENT: ContextVar[Troupe | None] = ContextVar("troupe", default=None)
