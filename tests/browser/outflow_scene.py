@@ -25,6 +25,10 @@ PLACES = ("Harbour", "North garden", "Old mill", "Riverside allotments", "Hillto
 LONG = (
     "A reminder whose author could not stop writing when its title was already rather long, and then went on"
 )
+SUMMARY = (
+    "Delivery window closed at 18:00 (Asia/Kuala_Lumpur). 118 of 200 groups delivered. This account is at"
+    " capacity for this fan-out — consider sending the remainder from another paired account."
+)
 WHOLE_DAY = Window(0, 1440, "Asia/Kuala_Lumpur")
 
 
@@ -88,8 +92,8 @@ async def _play(tx: Tx, run: UUID, old: UUID, groups: int, now: datetime) -> Non
     """Let a part of both runs be sent, as senders leave them."""
     for run_id, sent, rest in ((run, groups * 2 // 5, "pending"), (old, groups * 3 // 5, "skipped")):
         await tx.raw(
-            "update delivery set state = 'sent', started_at = $2, ended_at = $2, latency_ms = 300 + 7 * number"
-            " where run_id = $1 and number <= $3",
+            "update delivery set state = 'sent', started_at = $2, ended_at = $2,"
+            " latency_ms = 300 + 7 * number where run_id = $1 and number <= $3",
             [run_id, now - timedelta(minutes=2), sent],
         )
         await tx.raw("update part set state = 'sent' where run_id = $1 and delivery <= $2", [run_id, sent])
@@ -104,7 +108,8 @@ async def _play(tx: Tx, run: UUID, old: UUID, groups: int, now: datetime) -> Non
             (4, "uncertain", "the connection was lost"),
         ):
             await tx.raw(
-                "update delivery set state = $3, error = $4, latency_ms = null where run_id = $1 and number = $2",
+                "update delivery set state = $3, error = $4, latency_ms = null"
+                " where run_id = $1 and number = $2",
                 [run_id, number, state, error],
             )
             await tx.raw(
@@ -117,7 +122,6 @@ async def _play(tx: Tx, run: UUID, old: UUID, groups: int, now: datetime) -> Non
             old,
             now - timedelta(days=1),
             now - timedelta(hours=20),
-            "Delivery window closed at 18:00 (Asia/Kuala_Lumpur). 118 of 200 groups delivered. This account is"
-            " at capacity for this fan-out — consider sending the remainder from another paired account.",
+            SUMMARY,
         ],
     )

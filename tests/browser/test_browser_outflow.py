@@ -16,6 +16,18 @@ pytestmark = pytest.mark.once
 
 PHONE = 390
 PICTURE: FilePayload = {"name": "plants.jpg", "mimeType": "image/jpeg", "buffer": b"green"}
+ALLOWING = """
+window.told = [];
+window.Notification = class {
+    static permission = "granted";
+    static requestPermission = async () => "granted";
+    constructor(title, { body }) { window.told.push(body); }
+};
+"""
+HIDE = """() => {
+    Object.defineProperty(document, "hidden", {value: true, configurable: true});
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
 
 
 def pages_of(scene: Scene) -> list[str]:
@@ -99,6 +111,24 @@ async def test_a_run_is_watched_and_its_end_is_told_on_any_page(live: LiveSite) 
         await expect(other).to_have_url(f"{live.url}/runs/{scene.under_way}")
         await page.get_by_role("button", name="Close the notice").click()
         await expect(page.locator(".notice")).to_have_count(0)
+    assert live.complaints == []
+
+
+async def test_a_hidden_page_tells_by_the_browser_if_the_person_allowed_it(live: LiveSite) -> None:
+    await live.add_user()
+    scene = await set_scene(live.database, groups=10)
+    async with live.page() as page:
+        await page.add_init_script(ALLOWING)
+        await live.sign_in(page)
+        await page.goto(f"{live.url}/account")
+        await page.get_by_label("Show notices of this browser").check()
+        await page.goto(f"{live.url}/channels")
+        await expect(page.locator("live-state")).to_have_text("Live")
+        await page.wait_for_function("SeenEventSource.keepsWatch")
+        await page.evaluate(HIDE)
+        await deliver_all(live, scene.under_way)
+        await page.wait_for_function("window.told.length === 1")
+        assert await page.evaluate("window.told") == ["Water the plants: all 200 delivered"]
     assert live.complaints == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -117,6 +118,19 @@ async def test_a_run_by_hand_is_confirmed_with_its_forecast(world: WebWorld) -> 
     assert "Run it now?" in asked
     assert "of 90 groups are not reached before the delivery window closes" in asked
     assert "A delivery window until 13:" in asked
+
+
+async def test_a_button_pressed_twice_begins_one_run(world: WebWorld) -> None:
+    account_id = await add_targets(world, "a")
+    async with world.signed_in() as client:
+        path = await plan(world, client, account_id)
+        for _ in range(2):
+            question = (await client.get(f"{path}/run")).text
+            asked = re.search(r'name="run_id" value="([^"]+)"', question)
+            assert asked is not None
+            made = [await post(client, f"{path}/run", run_id=asked[1]) for _ in range(2)]
+            assert [one.headers["location"] for one in made] == [f"/runs/{asked[1]}"] * 2
+        assert (await client.get("/runs")).text.count("data-row") == 2
 
 
 async def test_a_test_goes_to_one_group(world: WebWorld) -> None:

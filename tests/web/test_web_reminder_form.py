@@ -231,7 +231,7 @@ async def test_what_will_happen_is_told_before_saving(world: WebWorld) -> None:
     assert "It is Tuesday" in page
     assert "All 2 groups are reached by" in page
     assert "All messages are byte-identical" in page
-    assert "Still to do A reminder needs a title" in page
+    assert "Still to do Give it a title." in page
 
 
 async def test_a_reminder_is_edited(world: WebWorld) -> None:

@@ -64,6 +64,8 @@ class Ahead:
 def judge(typed: Typed, *, now: datetime, known: tuple[Schedule, str] | None = None) -> Judged:
     """Hold a form against the rules; a schedule that is known already may lie in the past."""
     problems = Problems()
+    if not typed.title.strip():
+        problems.by_field["title"] = "Give it a title."
     title = problems.attempt("title", lambda: check_title(typed.title))
     if typed.account_id is None:
         problems.by_field["account"] = "Choose the account that sends."

@@ -5,8 +5,8 @@ A question is a page of its own, so that it works without scripts; with them it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fastapi import Response
 
@@ -48,6 +48,8 @@ class Decision:
     warning: str = ""
     choices: Sequence[Choice] = ()
     ticks: Sequence[Tick] = ()
+    carried: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What a yes sends along."""
     is_grave: bool = False
     is_possible: bool = True
     """Otherwise the texts say why not, and there is no button."""

@@ -55,6 +55,8 @@ class Sheet:
     """Empty for a new one."""
     problems: dict[str, str] = field(default_factory=dict[str, str])
     done: str = ""
+    fresh: bool = False
+    """Nobody has typed anything yet: the time zone may be guessed."""
     focus: int = 0
     """The message to write next."""
     fragment: bool = False
@@ -74,7 +76,7 @@ async def show_new(site: CurrentSite, caller: CurrentCaller) -> Response:
     async with site.transaction() as tx:
         accounts = await list_accounts(tx)
     only = accounts[0].id if len(accounts) == 1 else None
-    return await _page(site, caller, Sheet(Typed(account_id=only)))
+    return await _page(site, caller, Sheet(Typed(account_id=only), fresh=True))
 
 
 @routes.post("/reminders/new", door=SIGNED_IN, largest_body_bytes=LARGEST_FORM_BYTES)

@@ -142,18 +142,27 @@ async def ask_run(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -
         warning=warning,
         action=f"/reminders/{reminder_id}/run",
         button="Run now",
+        carried={"run_id": str(site.parts.ids.new())},
         is_possible=outlook is not None,
     )
     return ask(site, caller, decision)
 
 
 @routes.post("/reminders/{reminder_id}/run", door=SIGNED_IN)
-async def run_now(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -> Response:
+async def run_now(
+    site: CurrentSite,
+    caller: CurrentCaller,
+    reminder_id: UUID,
+    run_id: Annotated[UUID | None, Form()] = None,
+) -> Response:
+    """Begin a run, once for each time that it was asked about."""
     now = site.parts.clock.now()
 
     async def begin(tx: Tx) -> str:
-        run_id = await make_run(tx, reminder_id, trigger="person", fire_at=now, now=now, ids=site.parts.ids)
-        return f"/runs/{run_id}"
+        made_id = await make_run(
+            tx, reminder_id, trigger="person", fire_at=now, now=now, ids=site.parts.ids, run_id=run_id
+        )
+        return f"/runs/{made_id}"
 
     return await _change(site, caller, reminder_id, begin)
 

@@ -128,10 +128,10 @@ async def ask_retry(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> R
         run = await known_run(tx, run_id)
     ticks: list[Tick] = []
     if run.skipped:
-        label = f"Also the {amount(run.skipped, 'group')} that were skipped"
+        label = f"Also {amount(run.skipped, 'skipped one')}"
         ticks.append(Tick("skipped", label, is_on=not run.failed))
     if run.uncertain:
-        label = f"Also the {amount(run.uncertain, 'uncertain one')}; there it may arrive twice"
+        label = f"Also {amount(run.uncertain, 'uncertain one')}; there it may arrive twice"
         ticks.append(Tick("uncertain", label))
     failed = (
         f"{amount(run.failed, 'group')} failed and will be tried again." if run.failed else "None failed."
@@ -202,7 +202,7 @@ async def ask_remainder(site: CurrentSite, caller: CurrentCaller, run_id: UUID) 
             [
                 Tick(
                     "uncertain",
-                    f"Also the {amount(run.uncertain, 'uncertain one')}; there it may arrive twice",
+                    f"Also {amount(run.uncertain, 'uncertain one')}; there it may arrive twice",
                 )
             ]
             if run.uncertain and others

@@ -2,6 +2,7 @@
 
 const WANTED = "headgate.notices";
 const MOST_NOTICES = 3;
+const SENT_MS = 5000;
 
 /** Whether this browser shows notices: the person switched it on here, and the browser allows it. */
 function showsNotices() {
@@ -103,8 +104,18 @@ function weighFiles(event) {
   input.reportValidity();
 }
 
+/** A form is sent once, however often its button is pressed; after a while it may be meant again. */
+function sendOnce(event) {
+  const form = event.target;
+  if (form.method !== "post") return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "yes";
+  setTimeout(() => delete form.dataset.sent, SENT_MS);
+}
+
 customElements.define("notice-switch", NoticeSwitch);
 document.addEventListener("headgate:events", ({ detail }) => detail.addEventListener("reminder.fired", tellFired));
+document.addEventListener("submit", sendOnce);
 document.addEventListener("change", weighFiles, { capture: true });
 document.addEventListener("DOMContentLoaded", () => customElements.define("browser-zone", BrowserZone));
 openQuestions();
