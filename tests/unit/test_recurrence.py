@@ -247,3 +247,9 @@ def test_a_daily_fire_is_never_lost_and_never_twice_a_day(zoned: tuple[str, date
     days = [fire.astimezone(ZoneInfo(name)).date() for fire in found]
     assert all(later - earlier < timedelta(hours=37) for earlier, later in pairwise(found))
     assert len(set(days)) >= len(days) - 1
+
+
+@pytest.mark.parametrize("year", [1, 1969, 3000, 9999])
+def test_a_time_that_windows_could_not_be_reckoned_from_is_refused(year: int) -> None:
+    with pytest.raises(UserError, match=f"in the year {year} cannot be planned"):
+        Schedule(datetime(year, 12, 31, 23, 59))  # noqa: DTZ001

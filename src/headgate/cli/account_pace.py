@@ -15,19 +15,10 @@ from headgate.cli.naming import AccountArgument, get_account
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.cli.phrases import duration, print_facts
 from headgate.domain.errors import UserError
-from headgate.outflow.pace import PaceWish, SendingPace, change_pace, get_pace
+from headgate.outflow.pace import CAUSES, PaceWish, SendingPace, change_pace, get_pace
 from headgate.storage.lanes import LaneRow
 
 Word = TypeVar("Word", bound=str)
-
-CAUSES = {
-    "created": "as it began",
-    "limit_signal": "the platform asked to slow down",
-    "recovered": "it comes back after the platform asked to slow down",
-    "warmed_up": "a new account warms up, a step a day",
-    "adjusted": "a person set it",
-    "settings": "the settings or the account's mark changed",
-}
 
 
 def pace(

@@ -19,6 +19,9 @@ from headgate.domain.errors import UserError
 from headgate.domain.wall_time import WEEKDAYS, find_zone, minute_of, moment_of, wall_of
 from headgate.domain.windows import DAY_MINUTES, Window, minute_text, parse_minute
 
+FIRST_YEAR = 1970
+LAST_YEAR = 2999
+"""Nobody means a later one, and windows after it must still be times that the computer knows."""
 _CRON_DAYS = {name[:3].lower(): (place + 1) % 7 for place, name in enumerate(WEEKDAYS)}
 _WORKING_DAYS = frozenset(range(1, 6))
 
@@ -37,6 +40,11 @@ class Schedule:
             )
         if self.once is not None and self.once.tzinfo is not None:
             raise ValueError("the time of a schedule is a wall time, without a zone")
+        if self.once is not None and not FIRST_YEAR <= self.once.year <= LAST_YEAR:
+            raise UserError(
+                f"A time in the year {self.once.year} cannot be planned.",
+                remedy=f"Choose one before the end of the year {LAST_YEAR}.",
+            )
         if self.cron:
             read_cron(self.cron)
 

@@ -75,11 +75,7 @@ def draft_of(full: FullReminder) -> Draft:
 
 def check_words(draft: Draft) -> PlanContent:
     """Raise `UserError` for whatever a draft says that cannot be; nothing is looked up."""
-    title = " ".join(draft.title.split())
-    if not title or len(title) > LONGEST_TITLE or not title.isprintable():
-        raise UserError(
-            f"A reminder needs a title of 1 to {LONGEST_TITLE} characters.", remedy="Give it another title."
-        )
+    title = check_title(draft.title)
     if draft.account_id is None:
         raise UserError("A reminder needs an account that sends it.", remedy="Choose an account.")
     if not 1 <= len(draft.parts) <= MOST_PARTS:
@@ -88,7 +84,7 @@ def check_words(draft: Draft) -> PlanContent:
             remedy="Give it a text or a file to send.",
         )
     for number, part in enumerate(draft.parts, start=1):
-        _check_part(part, number)
+        check_part(part, number)
     if len(draft.targets) > MOST_TARGETS or len(draft.lists) > MOST_LISTS:
         raise UserError(
             f"A reminder goes to at most {MOST_TARGETS:,} targets and {MOST_LISTS} lists.",
@@ -113,7 +109,18 @@ def check_words(draft: Draft) -> PlanContent:
     )
 
 
-def _check_part(part: DraftPart, number: int) -> None:
+def check_title(title: str) -> str:
+    """Return a title as it is kept."""
+    title = " ".join(title.split())
+    if not title or len(title) > LONGEST_TITLE or not title.isprintable():
+        raise UserError(
+            f"A reminder needs a title of 1 to {LONGEST_TITLE} characters.", remedy="Give it another title."
+        )
+    return title
+
+
+def check_part(part: DraftPart, number: int) -> None:
+    """Raise `UserError` for a message that cannot be sent."""
     if not part.text.strip() and part.media_id is None:
         raise UserError(f"Message {number} is empty.", remedy="Give it a text or a file.")
     if len(part.text) > LONGEST_TEXT:

@@ -23,6 +23,7 @@ from headgate.storage.events import Event, publish
 from headgate.storage.remainders import OldRun
 from headgate.storage.reminders import Reminder
 from headgate.storage.run_making import NewRun, SendingAccount, Trigger
+from headgate.storage.run_overview import get_run
 
 SEND = "send"
 """The kind of job that sends; its key is the account."""
@@ -60,10 +61,22 @@ def opening_of(window: Window, *, now: datetime) -> Opening:
 
 
 async def make_run(
-    tx: Tx, reminder_id: UUID, *, trigger: Trigger, fire_at: datetime, now: datetime, ids: Ids
+    tx: Tx,
+    reminder_id: UUID,
+    *,
+    trigger: Trigger,
+    fire_at: datetime,
+    now: datetime,
+    ids: Ids,
+    run_id: UUID | None = None,
 ) -> UUID:
-    """Make a run of all that a reminder holds now, and return its id."""
+    """Make a run of all that a reminder holds now, and return its id.
+
+    Whoever asks twice under one `run_id`, like a person who presses a button twice, gets one run.
+    """
     reminder = await reminders.lock_reminder(tx, reminder_id)
+    if run_id is not None and await get_run(tx, run_id) is not None:
+        return run_id
     if reminder is None:
         raise UserError("There is no such reminder.", remedy="`headgate reminder list` shows them all.")
     if reminder.state == "archived":
@@ -75,18 +88,27 @@ async def make_run(
         )
     if not await run_making.count_targets(tx, reminder_id):
         raise UserError(f"{reminder.title!r} has nobody to send to.", remedy="Give it a target or a list.")
-    run_id = await make_run_of(tx, reminder, trigger=trigger, fire_at=fire_at, now=now, ids=ids)
-    if run_id is None:
+    made_id = await make_run_of(
+        tx, reminder, trigger=trigger, fire_at=fire_at, now=now, ids=ids, run_id=run_id
+    )
+    if made_id is None:
         raise UserError(f"{reminder.title!r} has a run for this time already.")
-    return run_id
+    return made_id
 
 
 async def make_run_of(
-    tx: Tx, reminder: Reminder, *, trigger: Trigger, fire_at: datetime, now: datetime, ids: Ids
+    tx: Tx,
+    reminder: Reminder,
+    *,
+    trigger: Trigger,
+    fire_at: datetime,
+    now: datetime,
+    ids: Ids,
+    run_id: UUID | None = None,
 ) -> UUID | None:
     """Make a run of a reminder that is locked; nothing if this fire has one already."""
     run = NewRun(
-        id=ids.new(),
+        id=run_id or ids.new(),
         reminder_id=reminder.id,
         account_id=reminder.account_id,
         account_name=reminder.account_name,

@@ -21,8 +21,11 @@ class ReminderLine(Reminder):
     parts: int
     targets: int
     """With those of its lists, each once."""
+    last_run_id: UUID | None
     last_run_state: str | None
     last_run_at: datetime | None
+    last_run_total: int
+    last_run_sent: int
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,13 @@ select r.id, r.title, r.account_id, coalesce(a.name, '') as account_name, coales
         select m.target_id from reminder_list l join target_list_member m on m.list_id = l.list_id
         where l.reminder_id = r.id
     ) as u)::int as targets,
-    last.state as last_run_state, last.created_at as last_run_at
+    last.id as last_run_id, last.state as last_run_state, last.created_at as last_run_at,
+    coalesce(last.total, 0) as last_run_total,
+    (select count(*) from delivery d where d.run_id = last.id and d.state = 'sent')::int as last_run_sent
 from reminder r
 left join account a on a.id = r.account_id
 left join lateral (
-    select n.state, n.created_at from run n where n.reminder_id = r.id order by n.created_at desc, n.id desc limit 1
+    select n.id, n.state, n.created_at, n.total from run n where n.reminder_id = r.id order by n.created_at desc, n.id desc limit 1
 ) as last on true
 where (%(state)s::text is null or r.state = %(state)s)
   and (%(created_at)s::timestamptz is null or (r.created_at, r.id) < (%(created_at)s::timestamptz, %(id)s::uuid))

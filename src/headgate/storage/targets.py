@@ -88,13 +88,23 @@ async def search_targets(
     *,
     words: str = "",
     account_id: UUID | None = None,
+    among: Sequence[UUID] | None = None,
     after: TargetPlace = FIRST,
     limit: int,
 ) -> list[TargetLine]:
-    """Return targets by title; each word must be somewhere in it, and the account must see it."""
+    """Return targets by title; each word must be somewhere in it, and the account must see it.
+
+    `among` are those of which to search, if not of all.
+    """
     patterns = [f"%{_literally(word)}%" for word in words.split()]
     return await tx.all(
-        TargetLine, Q["search_targets"], patterns=patterns, account_id=account_id, limit=limit, **vars(after)
+        TargetLine,
+        Q["search_targets"],
+        patterns=patterns,
+        account_id=account_id,
+        among=None if among is None else list(among),
+        limit=limit,
+        **vars(after),
     )
 
 

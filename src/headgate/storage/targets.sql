@@ -33,6 +33,7 @@ select t.id, t.platform, t.key, t.title,
 from target t
 where (lower(t.title), t.id) > (lower(%(title)s::text), %(id)s::uuid)
   and t.title ilike all(%(patterns)s::text[])
+  and (%(among)s::uuid[] is null or t.id = any(%(among)s::uuid[]))
   and (%(account_id)s::uuid is null or exists (
       select from target_account a
       where a.account_id = %(account_id)s and a.target_id = t.id and a.gone_at is null

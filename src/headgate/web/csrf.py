@@ -9,6 +9,7 @@ from fastapi import HTTPException, Request
 from headgate.kernel.settings import WebSettings
 from headgate.web.callers import Caller
 from headgate.web.tokens import same
+from headgate.web.typed import read_form
 
 HEADER = "x-csrf-token"
 FIELD = "csrf_token"
@@ -46,7 +47,7 @@ async def check_csrf(request: Request, caller: Caller) -> None:
         return
     given = request.headers.get(HEADER)
     if given is None and request.headers.get("content-type", "").startswith(_FORMS):
-        field = (await request.form()).get(FIELD)
+        field = (await read_form(request)).get(FIELD)
         given = field if isinstance(field, str) else None
     if not given or not same(given, caller.csrf_token):
         raise HTTPException(403, "This form is outdated. Load the page again and repeat what you did.")

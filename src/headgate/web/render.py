@@ -8,6 +8,8 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from headgate import __version__
+from headgate.domain.recurrence import describe
+from headgate.domain.windows import minute_text
 from headgate.kernel.clock import Clock
 from headgate.web import wording
 from headgate.web.assets import Assets
@@ -30,6 +32,10 @@ class Renderer:
             "version": __version__,
             "relative": wording.relative,
             "exact": wording.exact,
+            "wall": wording.wall,
+            "amount": wording.amount,
+            "describe": describe,
+            "minute_text": minute_text,
         }
         self._environment.globals |= words
         self._environment.filters |= {
@@ -37,6 +43,7 @@ class Renderer:
             "count": wording.count,
             "share": wording.share,
             "browser": wording.browser,
+            "latency": wording.latency,
         }
 
     def render(self, template: str, **context: Any) -> HTMLResponse:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from headgate.domain.wall_time import find_zone
+
 _STEPS = ("B", "kB", "MB", "GB", "TB", "PB")
 _BROWSERS = (
     ("Edg/", "Edge"),
@@ -77,6 +79,22 @@ def _amount(age: timedelta) -> str:
 
 def exact(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def wall(at: datetime, zone: str) -> str:
+    """Return what the clock on a wall of the zone shows, with the day of the week."""
+    return f"{at.astimezone(find_zone(zone)):%a %Y-%m-%d %H:%M}"
+
+
+def amount(number: int, thing: str) -> str:
+    """Return a figure with its thing, which has a plain plural."""
+    return f"{count(number)} {thing if number == 1 else thing + 's'}"
+
+
+def latency(milliseconds: float) -> str:
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f}\u00a0ms"
+    return f"{milliseconds / 1000:.1f}\u00a0s"
 
 
 def browser(user_agent: str) -> str:

@@ -107,8 +107,11 @@ class ReminderLineAnswer(ReminderAnswer):
 
     parts: int
     targets: int
+    last_run_id: UUID | None
     last_run_state: str | None
     last_run_at: datetime | None
+    last_run_total: int
+    last_run_sent: int
 
     @classmethod
     def of(cls, line: ReminderLine) -> ReminderLineAnswer:

@@ -72,6 +72,9 @@ function tellWhenSettled(tell) {
  * would use them up with streams that nobody sees. A page that comes back is told to refresh.
  */
 class SeenEventSource extends EventTarget {
+  /** Whether this page listens also while it is hidden; one page of a browser may, for its notices. */
+  static keepsWatch = false;
+
   constructor(url) {
     super();
     this.url = url;
@@ -79,6 +82,7 @@ class SeenEventSource extends EventTarget {
     this.wasHidden = false;
     this.ended = false;
     document.addEventListener("visibilitychange", () => this.follow());
+    document.dispatchEvent(new CustomEvent("headgate:events", { detail: this }));
     if (document.hidden) this.wasHidden = true;
     else this.open();
   }
@@ -90,11 +94,11 @@ class SeenEventSource extends EventTarget {
 
   follow() {
     if (this.ended) return;
-    if (document.hidden) {
+    if (document.hidden && !SeenEventSource.keepsWatch) {
       this.source?.close();
       this.source = undefined;
       this.wasHidden = true;
-    } else if (!this.source) {
+    } else if (!this.source && !document.hidden) {
       this.open();
     }
   }

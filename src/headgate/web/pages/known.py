@@ -1,0 +1,32 @@
+"""What an address names: a reminder, a run or an account, or a page that says that it is not there."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from headgate.storage.channels import Account, list_accounts
+from headgate.storage.database import Tx
+from headgate.storage.reminder_overview import FullReminder, get_reminder
+from headgate.storage.run_overview import RunLine, get_run
+from headgate.web.errors import not_found
+
+
+async def known_reminder(tx: Tx, reminder_id: UUID) -> FullReminder:
+    full = await get_reminder(tx, reminder_id)
+    if full is None:
+        raise not_found("There is no such reminder.")
+    return full
+
+
+async def known_run(tx: Tx, run_id: UUID) -> RunLine:
+    run = await get_run(tx, run_id)
+    if run is None:
+        raise not_found("There is no such run.")
+    return run
+
+
+async def known_account(tx: Tx, account_id: UUID) -> Account:
+    for account in await list_accounts(tx):
+        if account.id == account_id:
+            return account
+    raise not_found("There is no such account.")
