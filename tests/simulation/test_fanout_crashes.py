@@ -6,6 +6,8 @@ tell, the pace is kept across the restart, and it goes on soon. More seeds: `hea
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from headgate.cli.sim import build_product
@@ -33,8 +35,7 @@ async def test_a_run_survives_a_crash_at_each_await(server_url: str, name: str, 
         assert (whole.failures, whole.messages) == ([], 6)
         first = list(KINDS).index(name) + 1 + len(KINDS) * share
         for point in range(first, whole.points + 1, len(KINDS) * SHARES):
-            script = FanoutScript(**{**vars(quiet), "crash_at": point, "longest_s": 300.0})
-            outcome = await theatre.fan_out(1, script)
+            outcome = await theatre.fan_out(1, replace(quiet, crash_at=point, longest_s=300.0))
             assert outcome.crashes == 1, f"nobody died at point {point}"
             assert outcome.failures == [], f"a crash at point {point} on {name}"
             assert outcome.messages + outcome.uncertain >= 6 or name == "hostile"

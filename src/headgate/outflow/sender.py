@@ -32,6 +32,7 @@ from headgate.outflow.flights import SETTLE_S, Runway
 from headgate.outflow.hold import LEASE_S, Hold
 from headgate.outflow.permits import Stock
 from headgate.outflow.preparing import Preparing
+from headgate.outflow.rounds import RoundWriter
 from headgate.outflow.turn import Turn
 from headgate.outflow.uploads import Shelf
 from headgate.storage import lanes as lane_rows
@@ -93,6 +94,7 @@ class Sender:
         default_factory=dict[UUID, tuple[object, set[str]]]
     )
     """The targets that each open connection knows."""
+    _rounds: RoundWriter | None = None
 
     def kind(self) -> Kind[UUID]:
         return Kind(
@@ -267,10 +269,16 @@ class Sender:
             ),
             stock=self._stock(account, "send", at_once),
             database=database,
+            rounds=self._rounds_of(database),
             hold=hold,
             groups_at_once=at_once - plan.flying.flying,
             randomness=self.randomness,
         )
+
+    def _rounds_of(self, database: Database) -> RoundWriter:
+        if self._rounds is None:
+            self._rounds = RoundWriter(database, self.clock, LEASE_S)
+        return self._rounds
 
     def _stock(self, account: AccountRef, kind: CallKind, few: int) -> Stock:
         return Stock(self.lanes, self.clock, str(account.id), kind, few)

@@ -23,14 +23,15 @@ from headgate.domain.templates import Values, fill
 from headgate.kernel.randomness import Randomness
 from headgate.outflow.doubts import look_for
 from headgate.outflow.flights import Flight, Landed, Runway, may_repeat
-from headgate.outflow.hold import LEASE_S, Hold, to_the_end
+from headgate.outflow.hold import Hold, to_the_end
 from headgate.outflow.permits import Stock
 from headgate.outflow.preparing import Preparing
+from headgate.outflow.rounds import RoundWriter
 from headgate.outflow.uploads import Shelf
 from headgate.storage import sending
 from headgate.storage.database import Database
 from headgate.storage.leases import LeaseLost
-from headgate.storage.sending import DueRun, Result, Share
+from headgate.storage.sending import DueRun, NewRound, Result, Share
 
 TURN_S = 45.0
 """A turn takes no new permits after so long, so that others have theirs and a restart loses little."""
@@ -68,6 +69,7 @@ class Turn:
     preparing: Preparing
     stock: Stock
     database: Database
+    rounds: RoundWriter
     hold: Hold
     groups_at_once: int
     randomness: Randomness
@@ -294,17 +296,8 @@ class Turn:
         """Write results and marks in one statement, which also renews the lease."""
         asked_at_s = self._now_s()
         results, self._results = self._results, []
-        async with self.database.autocommit() as tx:
-            written = await sending.write_round(
-                tx,
-                self.run.id,
-                lease=self.hold.lease.name,
-                token=self.hold.lease.token,
-                ttl_s=LEASE_S,
-                results=results,
-                marks=marks,
-                now=self.runway.clock.now(),
-            )
+        lease = self.hold.lease
+        written = await self.rounds.write(NewRound(self.run.id, lease.name, lease.token, results, marks))
         if written.held:
             self.hold.renewed(asked_at_s)
         else:

@@ -76,7 +76,26 @@ class Result(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Round:
+class NewRound:
+    """What a sender writes: what came of messages, and those that are about to be sent."""
+
+    run_id: UUID
+    lease: str
+    token: UUID
+    results: Sequence[Result]
+    marks: Sequence[tuple[int, int]]
+
+    def document(self) -> dict[str, object]:
+        return {
+            "run_id": self.run_id,
+            "lease": self.lease,
+            "token": self.token,
+            "results": [result._asdict() for result in self.results],
+            "marks": [{"delivery": delivery, "number": number} for delivery, number in self.marks],
+        }
+
+
+class Round(NamedTuple):
     """What a round has written: whether the lease is still ours, and which messages may be sent now."""
 
     held: bool
@@ -193,31 +212,11 @@ async def count_flying(tx: Tx, account_id: UUID, *, settle_s: float) -> Flying:
     return found or Flying(0, 0.0)
 
 
-async def write_round(
-    tx: Tx,
-    run_id: UUID,
-    *,
-    lease: str,
-    token: UUID,
-    ttl_s: float,
-    results: Sequence[Result],
-    marks: Sequence[tuple[int, int]],
-    now: datetime,
-) -> Round:
-    """Write what came of messages, renew the lease, and mark the next messages as about to be sent."""
-    written = await tx.one(
-        Round,
-        Q["write_round"],
-        run_id=run_id,
-        lease=lease,
-        token=token,
-        ttl_s=ttl_s,
-        now=now,
-        # One text each: this statement is sent for every few messages, and lists of lists cost more.
-        results=json.dumps([result._asdict() for result in results], default=str),
-        marks=json.dumps([{"delivery": delivery, "number": number} for delivery, number in marks]),
-    )
-    return written or Round(held=False, places="")
+async def write_rounds(tx: Tx, rounds: Sequence[NewRound], *, ttl_s: float, now: datetime) -> list[Round]:
+    """Write what came of messages, renew the leases, and mark the next messages as about to be sent."""
+    # One text: this statement is sent for every few messages, and lists of lists would cost more.
+    written = json.dumps([new.document() for new in rounds], default=str)
+    return await tx.all(Round, Q["write_rounds"], rounds=written, ttl_s=ttl_s, now=now)
 
 
 async def settle_part(tx: Tx, run_id: UUID, share: Share, result: Result, *, now: datetime) -> None:

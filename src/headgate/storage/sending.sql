@@ -125,12 +125,11 @@ cross join (select headgate_real_now() as at) as m
 where r.account_id = %(account_id)s and (r.state in ('waiting', 'running', 'paused') or r.due_at is not null)
     and p.state = 'sending' and p.sending_at > m.at - make_interval(secs => %(settle_s)s)
 
--- name: write_round
--- What came of the last messages, and the next ones that are about to be sent.
-select held, places
-from headgate_write_round(
-    %(run_id)s, %(lease)s, %(token)s, %(ttl_s)s, %(now)s, %(results)s::json, %(marks)s::json
-)
+-- name: write_rounds
+-- What came of the last messages of some runs, and their next ones that are about to be sent, in the given order.
+select w.held, w.places
+from json_to_recordset(%(rounds)s::json) as r (run_id uuid, lease text, token uuid, results json, marks json)
+cross join lateral headgate_write_round(r.run_id, r.lease, r.token, %(ttl_s)s, %(now)s, r.results, r.marks) as w
 
 -- name: settle_part
 -- What was found out about a message of which nobody knew; not if somebody has sent it anew meanwhile.
