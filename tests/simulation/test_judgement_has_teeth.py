@@ -11,7 +11,7 @@ from headgate.testing.simulator.stage import Stuck
 
 pytestmark = pytest.mark.once
 
-MOST_PLAYS = 20
+MOST_PLAYS = 40
 
 
 @pytest.mark.parametrize("mutate", MUTANTS, ids=lambda mutate: mutate.__name__)

@@ -10,7 +10,7 @@ import pytest
 from headgate.cli.sim import build_product
 from headgate.testing.simulator import Outcome, open_theatre
 
-PLAYS = 300
+PLAYS = 200
 PER_TEST = 10
 FAULTS = "wild"
 

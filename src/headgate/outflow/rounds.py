@@ -15,6 +15,7 @@ from headgate.storage.database import Database, DatabaseAway
 from headgate.storage.sending import NewRound, Round, write_rounds
 
 MOST = 4
+"""Rounds that share a statement at most: more would wait for each other on one connection."""
 AT_ONCE = 2
 """Shared statements under way at once: one commits while the next is being sent."""
 

@@ -98,11 +98,18 @@ CREATE OR REPLACE FUNCTION public.headgate_write_round(of_run uuid, lease_name t
 AS $function$
 declare
     real_now timestamptz := headgate_real_now();
+    ends_at timestamptz;
     r record;
 begin
-    update lease set expires_at = real_now + make_interval(secs => ttl_s)
+    select expires_at into ends_at from lease
     where name = lease_name and token = lease_token and expires_at > real_now;
     held := found;
+    -- One that was renewed a moment ago need not be written again.
+    if held and ends_at < real_now + make_interval(secs => ttl_s * 0.95) then
+        update lease set expires_at = real_now + make_interval(secs => ttl_s)
+        where name = lease_name and token = lease_token and expires_at > real_now;
+        held := found;
+    end if;
     places := '';
     for r in
         select * from json_to_recordset(results) as given (

@@ -76,6 +76,7 @@ class FanoutOutcome:
     summaries: list[str]
     messages: int
     uploads: int
+    """By one account, at most."""
     doubled: int
     uncertain: int
     statements: int
@@ -222,7 +223,9 @@ class Fanout:
             states=[row[0] for row in rows],
             summaries=[row[1] for row in rows],
             messages=len(sends),
-            uploads=len(log.effects("uploaded")),
+            uploads=max(
+                (len(log.effects("uploaded", account=name)) for name in self.script.accounts), default=0
+            ),
             doubled=len(log.doubled_sends()),
             uncertain=await _count(director, "select count(*) from part where state = 'uncertain'"),
             statements=sum(process.counted["statements"] for process in [*self.processes, *self.gone]),
