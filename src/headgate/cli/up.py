@@ -112,6 +112,7 @@ async def _serve_demo(settings: Settings) -> None:
     from headgate.app.product_time import anchored_clock, start_quick_time
     from headgate.app.server import open_server
     from headgate.app.service import EVERYTHING
+    from headgate.cli.demo_plans import plan_reminders
     from headgate.storage.migrate import migrate
     from headgate.testing import SimulatedConnector, build_demo_world
     from headgate.web.links import create_entry_link
@@ -126,6 +127,7 @@ async def _serve_demo(settings: Settings) -> None:
         connectors: Mapping[str, Connector] = {"simulated": SimulatedConnector(world)}
         async with open_parts(settings, url, clock=clock, connectors=connectors) as parts:
             await _follow_everything(parts)
+            await plan_reminders(parts)
             service = _service(parts, EVERYTHING)
             service.entry_link = await create_entry_link(parts.database, parts.ids)
             await service.run(_stop(), lambda: _announce(service))
