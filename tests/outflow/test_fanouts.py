@@ -14,6 +14,8 @@ from headgate.cli.sim import build_product
 from headgate.connectors.protocol import LaneDefault
 from headgate.domain.windows import Window
 from headgate.outflow import controls
+from headgate.outflow.runs import make_run
+from headgate.storage.sending import set_group_concurrency
 from headgate.testing.profiles import plain
 from headgate.testing.simulator import Theatre, open_theatre
 from headgate.testing.simulator.fanout import START, Fanout, FanoutScript
@@ -157,6 +159,105 @@ async def test_a_limit_signal_slows_the_lane_and_the_run_finishes_and_says_why(t
     assert "asked" in summary
     assert "to slow down" in summary
     assert outcome.virtual_s > 100
+
+
+async def test_a_long_run_is_many_short_jobs_that_no_job_expiry_can_start_twice(theatre: Theatre) -> None:
+    turns: list[Any] = []
+    sql = "select served_at from run"
+    moments = [(float(at_s), noting(turns, sql)) for at_s in range(10, 300, 10)]
+    outcome = await play(theatre, FanoutScript(targets=200, parts=ONE), *moments)
+    served = sorted({row["served_at"] for row in turns})
+    assert outcome.states == ["success"]
+    assert len(served) >= 6
+    assert all(later - earlier < timedelta(seconds=60) for earlier, later in pairwise(served))
+
+
+async def test_runs_of_one_account_take_turns_and_a_waiting_one_holds_no_slot(theatre: Theatre) -> None:
+    jobs: list[Any] = []
+    shares: list[Any] = []
+
+    async def begin_another(fanout: Fanout) -> None:
+        (row,) = await fanout.rows("select reminder_id from run")
+        now = fanout.stage.now()
+        async with fanout.desk.transaction() as tx:
+            await make_run(tx, row["reminder_id"], trigger="person", fire_at=now, now=now, ids=fanout.ids)
+
+    sent = (
+        "select r.created_at, count(*) filter (where d.state = 'sent') as sent from run r"
+        " join delivery d on d.run_id = r.id group by r.id order by r.created_at"
+    )
+    outcome = await play(
+        theatre,
+        FanoutScript(targets=150, parts=ONE),
+        (10, begin_another),
+        (200, noting(shares, sent)),
+        (201, noting(jobs, "select dedupe_key from pgqueuer where entrypoint = 'send'")),
+    )
+    assert outcome.states == ["success", "success"]
+    assert outcome.most_in_a_minute <= 43
+    first, second = (row["sent"] for row in shares)
+    # The second has caught up to a turn or two: it did not wait for the first to end.
+    assert second >= 30
+    assert first < 150
+    assert len(jobs) <= 1
+
+
+async def test_an_account_that_is_not_established_warms_up_from_ten_a_minute(theatre: Theatre) -> None:
+    outcome = await play(theatre, FanoutScript(targets=30, parts=ONE, established=False))
+    assert outcome.states == ["success"]
+    assert outcome.most_in_a_minute <= 13
+
+
+async def test_a_daily_cap_ends_the_day_and_the_summary_names_it(theatre: Theatre) -> None:
+    capped = plain.but(lanes={**plain.lanes, "send": LaneDefault(per_minute=40, daily_cap=25)})
+    window = Window(8 * 60, 8 * 60 + 10, "UTC")
+    outcome = await play(theatre, FanoutScript(targets=60, parts=ONE, profile=capped, window=window))
+    assert outcome.states == ["partial"]
+    assert outcome.messages == 25
+    assert "daily cap" in outcome.summaries[0]
+    assert "capacity" not in outcome.summaries[0]
+
+
+async def test_groups_at_once_are_an_accounts_own_setting(theatre: Theatre) -> None:
+    flying: list[Any] = []
+    sql = (
+        "select a.name, count(p.key) as parts from part p join run r on r.id = p.run_id"
+        " join account a on a.id = r.account_id where p.state = 'sending' group by 1"
+    )
+
+    async def one_group(fanout: Fanout) -> None:
+        (row,) = await fanout.rows("select id from account where name = 'main'")
+        async with fanout.desk.transaction() as tx:
+            await set_group_concurrency(tx, row["id"], 1)
+
+    script = FanoutScript(targets=60, parts=ONE, accounts=("main", "second"))
+    moments = [(float(at_s), noting(flying, sql)) for at_s in range(60, 85)]
+    await play(theatre, script, (1, one_group), *moments)
+    assert max(row["parts"] for row in flying if row["name"] == "main") == 1
+    assert max(row["parts"] for row in flying if row["name"] == "second") > 1
+
+
+@pytest.mark.parametrize("how", ["logout", "restrict"])
+async def test_a_logout_in_the_middle_fails_nobody_and_the_run_goes_on_after_the_next_sign_in(
+    theatre: Theatre, how: str
+) -> None:
+    during: list[Any] = []
+
+    async def suspend(fanout: Fanout) -> None:
+        getattr(fanout.world, how)("main")
+
+    async def restore(fanout: Fanout) -> None:
+        fanout.world.restore("main")
+
+    sql = "select r.state, r.reason, count(*) filter (where d.state = 'failed') as failed from run r"
+    sql += " join delivery d on d.run_id = r.id group by r.id"
+    script = FanoutScript(targets=60, parts=ONE)
+    outcome = await play(theatre, script, (30, suspend), (60, noting(during, sql)), (90, restore))
+    assert outcome.states == ["success"]
+    assert outcome.messages == 60
+    (row,) = during
+    assert (row["state"], row["failed"]) == ("paused", 0)
+    assert "main" in row["reason"]
 
 
 async def test_a_banned_account_pauses_its_run_with_the_reason_and_others_go_on(theatre: Theatre) -> None:

@@ -62,6 +62,7 @@ class FanoutScript:
     longest_s: float = 12 * 3600.0
     crash_at: int | None = None
     at_close: Literal["stop", "carry"] = "stop"
+    established: bool = True
     happenings: Sequence[Happening] = ()
     """What happens when, in the order of time."""
 
@@ -136,6 +137,7 @@ class Fanout:
                 self.script.parts,
                 window=self.script.window,
                 at_close=self.script.at_close,
+                established=self.script.established,
                 ids=self.ids,
                 now=START,
             )
@@ -285,6 +287,7 @@ async def plan_runs(
     *,
     window: Window,
     at_close: Literal["stop", "carry"] = "stop",
+    established: bool = True,
     ids: Ids,
     now: datetime,
 ) -> list[UUID]:
@@ -301,7 +304,7 @@ async def plan_runs(
     accounts: list[UUID] = []
     for account in world.accounts:
         account_id = await upsert_account(
-            tx, ids.new(), platform="simulated", name=account, established=True, now=now
+            tx, ids.new(), platform="simulated", name=account, established=established, now=now
         )
         draft = Draft(
             title=f"From {account}",
