@@ -164,6 +164,8 @@ class Sender:
             sender = await sending.get_sender(tx, account.id)
             doubtful = [run for run in due if await self._close(tx, account, run, sender, now=now)]
             opened = [run for run in due if _is_open(run, now)]
+            resting = {run.id for run in due} - {run.id for run in (*opened, *doubtful)}
+            await sending.rest_runs(tx, list(resting), now=now)
             run = opened[0] if opened and active else None
             shares: Sequence[Share] = ()
             if run is not None and await sending.begin_turn(tx, run.id, now=now):
@@ -302,7 +304,7 @@ class Sender:
         if run.state == "running" and await sending.count_open(tx, run.id) == 0:
             limits = run.limit_signals + (turn.limits if turn is not None else 0)
             await end_run(tx, replace(run, limit_signals=limits), Circumstances(), now=now)
-        elif turn is not None and turn.ready_in_s:
+        elif run.state == "running" and turn is not None and turn.ready_in_s:
             await sending.put_off(tx, run.id, due_at=self._later(turn.ready_in_s))
         await publish(tx, Event("runs"))
 

@@ -22,7 +22,7 @@ from headgate.domain.pacing import Permit
 from headgate.domain.templates import Values, fill
 from headgate.kernel.randomness import Randomness
 from headgate.outflow.doubts import look_for
-from headgate.outflow.flights import Flight, Landed, Runway, may_repeat
+from headgate.outflow.flights import RETRY, Flight, Landed, Runway, may_repeat
 from headgate.outflow.hold import Hold, to_the_end
 from headgate.outflow.permits import Stock
 from headgate.outflow.preparing import Preparing
@@ -51,6 +51,8 @@ class Group:
     shares: deque[Share]
     ready_at_s: float
     flying: bool = False
+    failures: int = 0
+    """How often its preparation failed in this turn."""
 
     @property
     def next(self) -> Share:
@@ -221,8 +223,9 @@ class Turn:
                 continue
             if isinstance(error, AuthFailed | Restricted):
                 self._halt(error)
-            elif error.retryable:
-                group.ready_at_s = self._now_s() + LONGEST_WAIT_S
+            elif error.retryable and group.failures + 1 < RETRY.max_attempts:
+                group.failures += 1
+                group.ready_at_s = self._now_s() + RETRY.delay_s(group.failures)
             else:
                 await self._give_up(group, error)
         if self._stopped:

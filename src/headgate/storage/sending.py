@@ -265,6 +265,12 @@ async def count_errors(tx: Tx, run_id: UUID) -> list[ErrorCount]:
     return await tx.all(ErrorCount, Q["count_errors"], run_id=run_id)
 
 
+async def rest_runs(tx: Tx, run_ids: Sequence[UUID], *, now: datetime) -> None:
+    """Take runs that have nothing to do out of the sender's way."""
+    if run_ids:
+        await tx.execute(Q["rest_runs"], run_ids=list(run_ids), now=now)
+
+
 async def put_off(tx: Tx, run_id: UUID, *, due_at: datetime) -> None:
     await tx.execute(Q["put_off"], run_id=run_id, due_at=due_at)
 

@@ -192,6 +192,12 @@ where run_id = %(run_id)s and state in ('failed', 'skipped', 'uncertain')
 group by state, error
 order by count(*) desc, state, error
 
+-- name: rest_runs
+-- Runs that were due and have nothing to do: until their window opens or closes, or somebody resumes them.
+update run
+set due_at = case when state in ('waiting', 'running') and opens_at > %(now)s then opens_at else closes_at end
+where id = any(%(run_ids)s::uuid[]) and due_at <= %(now)s
+
 -- name: put_off
 -- When the account's sender must look at a run again.
 update run set due_at = %(due_at)s where id = %(run_id)s and due_at is not null
