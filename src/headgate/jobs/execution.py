@@ -7,6 +7,7 @@ the simulator steps the same code.
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -65,6 +66,8 @@ class Execution:
     ids: Ids
     max_crashes: int = 5
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the process is asked to stop: who can end early does."""
 
     def __post_init__(self) -> None:
         self._writer = GroupCommit(self.database)
@@ -117,6 +120,7 @@ class Execution:
             crashes=picked.crashes,
             database=self.database,
             writer=self._writer,
+            stopping=self.stopping,
         )
 
     async def _fail(self, picked: Picked, kind: Kind[Any], error: Exception) -> tuple[str, Settlement]:

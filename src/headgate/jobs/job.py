@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, TypeVar
 from uuid import UUID
@@ -50,6 +51,8 @@ class Job(Generic[K]):
     crashes: int
     database: Database
     writer: GroupCommit
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the worker is asked to stop; a job that takes long should then come to an end."""
     settlement: Settlement = Settlement.COMPLETE
 
     @asynccontextmanager

@@ -156,6 +156,7 @@ class Runner:
     async def run(self) -> None:
         """Run until `stop`, whatever happens to the connection."""
         pause_s = FIRST_PAUSE_S
+        self.execution.stopping.clear()
         while not self._stopping.is_set():
             started = self.execution.clock.monotonic()
             try:
@@ -182,6 +183,7 @@ class Runner:
     async def stop(self) -> None:
         """Let running jobs finish for a while; give back what is still running then."""
         self._stopping.set()
+        self.execution.stopping.set()
         engine = self._engine
         if engine is None:
             return

@@ -7,6 +7,7 @@ still be under way: no permit outlives `SETTLE_S`, and no call its time-out.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part, Sent
@@ -28,7 +29,7 @@ REPEAT_MARGIN_S = 20.0
 RETRY = RetryPolicy(max_attempts=3)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Flight:
     """A message that is about to be sent, with its permit."""
 
@@ -39,6 +40,10 @@ class Flight:
     """Its delivery is complete with it."""
     fresh_upload: bool = True
     """Its file was uploaded just now, so that its being gone would be the target's."""
+    called: bool = False
+    """It has left, and cannot be called back any more."""
+    recalled: bool = False
+    """The worker stops: it is not to leave."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +90,20 @@ class Runway:
 
     async def send(self, link: Link, flight: Flight) -> Landed:
         """Send one message at its permit's time, unless it may not go any more."""
-        await self.lanes.wait(flight.permit)
         share = flight.share
+        try:
+            await self.lanes.wait(flight.permit)
+        except asyncio.CancelledError:
+            if not flight.recalled:
+                raise
+            return Landed(unsent(share), called=False)
         if not self.hold.sure:
             return Landed(unsent(share), called=False)
         try:
             self.lanes.spend(flight.permit)
         except PermitVoid:
             return Landed(unsent(share), called=False)
+        flight.called = True
         began_s = self.clock.monotonic()
         try:
             async with self.clock.timeout(SEND_TIMEOUT_S):

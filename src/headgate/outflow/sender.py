@@ -6,6 +6,7 @@ right before every call. All that it knows is in the database: a deploy, a pause
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -137,7 +138,7 @@ class Sender:
         plan = await self._plan(job.database, account, active=active)
         try:
             late_s = await self._settle(job.database, account, plan, active=active)
-            turn = await self._play(job.database, account, lease, plan)
+            turn = await self._play(job, account, lease, plan)
         except (AuthFailed, Restricted) as error:
             await self._suspend(job, account, error)
             return
@@ -230,13 +231,17 @@ class Sender:
                     await end_run(tx, run, circumstances, now=now)
         return late_s
 
-    async def _play(self, database: Database, account: AccountRef, lease: Lease, plan: Plan) -> Turn | None:
+    async def _play(self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan) -> Turn | None:
         if plan.run is None or not plan.shares:
             return None
-        turn = await self._turn(database, account, lease, plan, plan.run)
+        turn = await self._turn(job.database, account, lease, plan, plan.run)
         if turn.groups_at_once > 0:
             turn.load(plan.shares)
-            await turn.play()
+            watch = asyncio.create_task(_recall_at_stop(job.stopping, turn))
+            try:
+                await turn.play()
+            finally:
+                watch.cancel()
         else:
             # Others of the account may still be on their way; with them there would be too many at once.
             turn.come_back_s = plan.flying.settles_in_s
@@ -326,6 +331,11 @@ class Sender:
         if plan.soonest_close is None:
             return float("inf")
         return max(self.clock.real_s_until(plan.soonest_close), 0.1)
+
+
+async def _recall_at_stop(stopping: asyncio.Event, turn: Turn) -> None:
+    await stopping.wait()
+    turn.recall()
 
 
 def _is_open(run: DueRun, now: datetime) -> bool:

@@ -91,7 +91,9 @@ class Turn:
     _loaded_at_s: float = 0.0
     _waiting: deque[Group] = field(default_factory=deque[Group])
     _open: list[Group] = field(default_factory=list[Group])
-    _flights: dict[asyncio.Task[Landed], Group] = field(default_factory=dict["asyncio.Task[Landed]", Group])
+    _flights: dict[asyncio.Task[Landed], tuple[Group, Flight]] = field(
+        default_factory=dict["asyncio.Task[Landed]", tuple[Group, Flight]]
+    )
     _last_due_s: float = 0.0
     _results: list[Result] = field(default_factory=list[Result])
 
@@ -130,6 +132,14 @@ class Turn:
                     break
         finally:
             await to_the_end(self._land_all())
+
+    def recall(self) -> None:
+        """End the turn now: messages that have not left stay where they are."""
+        self._stopped = True
+        for task, (_, flight) in self._flights.items():
+            if not flight.called:
+                flight.recalled = True
+                task.cancel()
 
     def _now_s(self) -> float:
         return self.runway.clock.monotonic()
@@ -280,7 +290,7 @@ class Turn:
         )
         group.flying = True
         self._last_due_s = max(self._last_due_s, permit.due_at_s)
-        self._flights[asyncio.create_task(self.runway.send(self.link, flight))] = group
+        self._flights[asyncio.create_task(self.runway.send(self.link, flight))] = (group, flight)
 
     def _part(self, share: Share) -> Part:
         # The moment at which the group's turn came: every repeat of a message says the same.
@@ -338,7 +348,7 @@ class Turn:
     async def _collect(self) -> None:
         """Take what has landed, and act on it."""
         for task in [task for task in self._flights if task.done()]:
-            group = self._flights.pop(task)
+            group, _ = self._flights.pop(task)
             group.flying = False
             landed = task.result()
             self._results.append(landed.result)
