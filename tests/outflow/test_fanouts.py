@@ -20,6 +20,8 @@ from headgate.testing.profiles import plain
 from headgate.testing.simulator import Theatre, open_theatre
 from headgate.testing.simulator.fanout import START, Fanout, FanoutScript
 
+pytestmark = pytest.mark.once
+
 ONE = ("Dear {group}",)
 TWO = ("Dear {group}", "+picture")
 

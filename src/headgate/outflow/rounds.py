@@ -56,6 +56,11 @@ class RoundWriter:
                 rounds = await write_rounds(
                     tx, [new for new, _ in batch], ttl_s=self.ttl_s, now=self.clock.now()
                 )
+        except asyncio.CancelledError:
+            # Whoever waits must not wait for ever.
+            for _, written in (*batch, *self._waiting):
+                written.cancel()
+            raise
         except Exception as error:  # noqa: BLE001 - handed to the sender whose error it is
             if len(batch) == 1 or isinstance(error, DatabaseAway):
                 _fail(batch, error)
