@@ -13,7 +13,7 @@ from headgate.storage.database import connect
 from headgate.storage.migrate import migrate
 from headgate.testing.simulator.database import SHADOW_NOW
 from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript
-from headgate.testing.simulator.play import Outcome, Play
+from headgate.testing.simulator.play import Outcome, Play, Script
 from headgate.testing.simulator.process import ProductFactory
 from headgate.testing.simulator.scripts import script_for
 
@@ -33,10 +33,10 @@ class Theatre:
     template: str
     build: ProductFactory
 
-    async def play(self, seed: int, faults: str) -> Outcome:
-        """Give the play of a seed on a database of its own."""
+    async def play(self, seed: int, faults: str, script: Script | None = None) -> Outcome:
+        """Give the play of a seed on a database of its own, by its own script or another."""
         async with self._database() as url:
-            return await Play(seed, url, script_for(seed, faults), self.build).run()
+            return await Play(seed, url, script or script_for(seed, faults), self.build).run()
 
     async def fan_out(self, seed: int, script: FanoutScript) -> FanoutOutcome:
         """Give a fan-out on a database of its own."""
