@@ -64,17 +64,3 @@ class Hold:
             if not working.done():
                 working.cancel()
                 await asyncio.wait({working})
-
-
-async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Finish the work also when the caller is cancelled; then tell the caller."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
-    task.result()

@@ -23,13 +23,13 @@ from headgate.domain.templates import Values, fill
 from headgate.kernel.randomness import Randomness
 from headgate.outflow.doubts import look_for
 from headgate.outflow.flights import RETRY, Flight, Landed, Runway, may_repeat
-from headgate.outflow.hold import Hold, to_the_end
+from headgate.outflow.hold import Hold
 from headgate.outflow.permits import Stock
 from headgate.outflow.preparing import Preparing
 from headgate.outflow.rounds import RoundWriter
 from headgate.outflow.uploads import Shelf
 from headgate.storage import sending
-from headgate.storage.database import Database
+from headgate.storage.database import Database, to_the_end
 from headgate.storage.leases import LeaseLost
 from headgate.storage.sending import DueRun, NewRound, Result, Share
 

@@ -259,7 +259,7 @@ class Database:
                 return connection
 
     async def _give_back(self, connection: Connection) -> None:
-        await _to_the_end(self._clean_and_put(connection))
+        await to_the_end(self._clean_and_put(connection))
 
     async def _clean_and_put(self, connection: Connection) -> None:
         try:
@@ -335,7 +335,7 @@ async def _clean(connection: Connection) -> None:
         await connection.execute("rollback")
 
 
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
     """Finish the work also when the caller is cancelled, once or again and again; then tell the caller."""
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None

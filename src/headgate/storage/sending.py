@@ -236,11 +236,11 @@ async def settle_part(tx: Tx, run_id: UUID, share: Share, result: Result, *, now
 
 
 async def fail_pending(tx: Tx, run_id: UUID, *, error: str, now: datetime) -> int:
-    return await tx.execute(Q["fail_pending"], run_id=run_id, error=error, now=now)
+    return await tx.execute(Q["end_rest"], run_id=run_id, state="failed", error=error, now=now)
 
 
 async def skip_rest(tx: Tx, run_id: UUID, *, error: str, now: datetime) -> int:
-    return await tx.execute(Q["skip_rest"], run_id=run_id, error=error, now=now)
+    return await tx.execute(Q["end_rest"], run_id=run_id, state="skipped", error=error, now=now)
 
 
 async def complete_deliveries(tx: Tx, run_id: UUID, *, now: datetime) -> int:

@@ -147,18 +147,10 @@ set state = %(delivery_state)s, error = %(error)s, ended_at = %(now)s,
 from settled s
 where d.run_id = s.run_id and d.number = s.delivery and %(delivery_state)s <> '' and d.state = 'sending'
 
--- name: fail_pending
--- Nothing of this run can be sent.
-update delivery d
-set state = 'failed', error = %(error)s, ended_at = %(now)s
-where d.run_id = %(run_id)s
-    and (d.state = 'pending' or d.state = 'sending' and not exists (
-        select from part p where p.run_id = d.run_id and p.delivery = d.number and p.state = 'sending'))
-
--- name: skip_rest
+-- name: end_rest
 -- What was not sent is not sent any more; of what may be under way the sender will tell.
 update delivery d
-set state = 'skipped', error = %(error)s, ended_at = %(now)s
+set state = %(state)s, error = %(error)s, ended_at = %(now)s
 where d.run_id = %(run_id)s
     and (d.state = 'pending' or d.state = 'sending' and not exists (
         select from part p where p.run_id = d.run_id and p.delivery = d.number and p.state = 'sending'))
