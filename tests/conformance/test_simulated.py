@@ -19,7 +19,8 @@ from headgate.domain.errors import (
     Transient,
     WorkError,
 )
-from headgate.domain.messages import Entry, Message
+from headgate.domain.listings import Entry
+from headgate.domain.messages import Message
 from headgate.testing import PRESETS, Profile, SimulatedConnector, VirtualClock, World, file_of
 from headgate.testing import errors as sim
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest

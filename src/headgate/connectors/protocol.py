@@ -13,12 +13,13 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from headgate.domain.errors import WorkError
-from headgate.domain.messages import Entry, Head, Lens, Listed, LiveEvent, Message, Page, Span
+from headgate.domain.listings import Listed, Swept
+from headgate.domain.messages import Head, Lens, LiveEvent, Message, Page, Span
 
-__all__ = ["Entry"]
-
-Capability = Literal["streams", "live", "listings", "download", "send", "forward", "bulk_heads"]
-CallKind = Literal["heads", "read", "list", "download", "send", "upload", "prepare"]
+Capability = Literal[
+    "streams", "live", "listings", "sweep", "find", "anonymous", "download", "send", "forward", "bulk_heads"
+]
+CallKind = Literal["heads", "read", "list", "sweep", "find", "download", "send", "upload", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class FoundChannel:
     kind: Literal["stream", "listing", "target"]
     parent: str = ""
     topics: tuple[str, ...] = ()
+    is_series: bool = False
+    """A listing whose entries are the chapters of one work."""
     continues: str = ""
     """Key of the stream that this one goes on from (a migrated group); empty for most."""
 
@@ -160,7 +163,22 @@ class Link(Protocol):
         ...
 
     async def list(self, listing: str, cursor: Mapping[str, str]) -> Listed:
-        """Return the newest entries of a listing."""
+        """Return the newest entries of a listing, or a part of them, in one call."""
+        ...
+
+    async def sweep(self, site: str, cursor: Mapping[str, str]) -> Swept:
+        """Return what is new on a whole site since the cursor, in one call; an empty cursor begins now.
+
+        Only called where the manifest claims `sweep`. What is told twice does no harm; what is left out is
+        not heard of until the listing itself is looked at.
+        """
+        ...
+
+    async def find(self, query: str) -> Sequence[FoundChannel]:
+        """Return the channels that a person may mean by a name or an address, the likeliest first.
+
+        Only called where the manifest claims `find`. Nothing found is an empty answer, no error.
+        """
         ...
 
     def download(
@@ -217,6 +235,13 @@ class Connector(Protocol):
 
     async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
         """Open the connection of one account."""
+        ...
+
+    def host_of(self, listing: str) -> str:
+        """Return the host that answers for a listing: what is paced and, when it fails, left alone as one.
+
+        For a platform with `sweep` it is the site that a sweep tells of.
+        """
         ...
 
     def classify(self, error: BaseException) -> WorkError:

@@ -1,8 +1,8 @@
-"""What platforms hold: messages with attachments in streams, entries in listings."""
+"""What streams hold: messages with attachments."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -77,28 +77,6 @@ class Page:
     """The hole that was asked for holds nothing more."""
     unreadable: tuple[str, ...] = ()
     """Keys of messages that are there but cannot be parsed; each is covered and becomes a miss."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a listing: a chapter, an article."""
-
-    key: str
-    title: str
-    url: str
-    published_at: datetime | None
-    number: str = ""
-    language: str = ""
-    group: str = ""
-
-
-@dataclass(frozen=True)
-class Listed:
-    """An answer of a listing; `cursor` carries the validators for the next call."""
-
-    entries: tuple[Entry, ...]
-    cursor: dict[str, str] = field(default_factory=dict[str, str])
-    unchanged: bool = False
 
 
 @dataclass(frozen=True)

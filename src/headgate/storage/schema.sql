@@ -80,6 +80,89 @@ CREATE OR REPLACE FUNCTION public.headgate_real_now()
  PARALLEL SAFE
 RETURN clock_timestamp();
 
+CREATE OR REPLACE FUNCTION public.headgate_take_releases(of_channel uuid, series_ids uuid[], chapter_ids uuid[], keys text[], places text[], numbers text[], volumes text[], chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[], languages text[], groups text[], externals boolean[], published timestamp with time zone[], fingerprints bigint[], first_look boolean, at timestamp with time zone)
+ RETURNS TABLE(new_chapters integer, new_releases integer, written integer, news_rows integer)
+ LANGUAGE plpgsql
+AS $function$
+declare
+    known uuid[];
+    added uuid[];
+    left_behind uuid[];
+begin
+    perform from series s where s.id = any(series_ids) order by s.id for update;
+
+    with e as (
+        select distinct on (s, k) s as series_id, k as key, i, p as place, n as number, v as volume, t as title,
+               min(d) over (partition by s, k) as published_at
+        from unnest(series_ids, chapter_ids, keys, places, numbers, volumes, chapter_titles, published)
+            as x (s, i, k, p, n, v, t, d)
+        order by s, k, length(t) desc, t
+    ), inserted as (
+        insert into chapter as c (id, series_id, key, place, number, volume, title, published_at, seen_at)
+        select i, series_id, key, place, number, volume, title, published_at, at from e
+        order by series_id, key
+        on conflict (series_id, key) do update set
+            title = case when c.title = '' then excluded.title else c.title end,
+            volume = case when c.volume = '' then excluded.volume else c.volume end,
+            published_at = least(c.published_at, excluded.published_at)
+        where (c.title = '' and excluded.title <> '') or (c.volume = '' and excluded.volume <> '')
+            or excluded.published_at < c.published_at
+            or (c.published_at is null and excluded.published_at is not null)
+        returning c.xmax = 0 as is_new
+    )
+    select count(*) filter (where is_new), count(*) into new_chapters, written from inserted;
+
+    select array_agg(c.id order by x.o) into known
+    from unnest(series_ids, keys) with ordinality as x (s, k, o)
+    join chapter c on c.series_id = x.s and c.key = x.k;
+
+    select array_agg(distinct r.chapter_id) into left_behind
+    from unnest(entry_keys, known) as x (k, c)
+    join release r on r.channel_id = of_channel and r.entry_key = x.k and r.chapter_id <> x.c;
+
+    with upserted as (
+        insert into release as r (id, channel_id, entry_key, chapter_id, title, url, language, scan_group, external,
+                                  published_at, fingerprint, seen_at)
+        select i, of_channel, k, c, t, u, l, g, x, d, f, at
+        from unnest(release_ids, entry_keys, known, titles, urls, languages, groups, externals, published, fingerprints)
+            as e (i, k, c, t, u, l, g, x, d, f)
+        order by k
+        on conflict (channel_id, entry_key) do update set
+            chapter_id = excluded.chapter_id, title = excluded.title, url = excluded.url,
+            language = excluded.language, scan_group = excluded.scan_group, external = excluded.external,
+            published_at = excluded.published_at, fingerprint = excluded.fingerprint, removed_at = null
+        returning r.id, r.xmax = 0 as is_new
+    )
+    select array_agg(id) filter (where is_new), count(*) filter (where is_new), written + count(*)
+    into added, new_releases, written from upserted;
+
+    delete from chapter c
+    where c.id = any(left_behind) and not exists (select from release r where r.chapter_id = c.id);
+
+    update series s set latest_order = g.place, latest_chapter = g.number, latest_published_at = g.published_at
+    from (
+        select distinct on (c.series_id) c.series_id, c.place, c.number, c.published_at
+        from chapter c where c.id = any(known) and c.number <> ''
+        order by c.series_id, c.place desc
+    ) g
+    where s.id = g.series_id
+      and (s.latest_order is null or g.place > s.latest_order
+           or (g.place = s.latest_order and g.published_at is distinct from s.latest_published_at));
+
+    insert into news (channel_id, release_id, at)
+    select of_channel, r.id, headgate_take_releases.at
+    from release r join chapter c on c.id = r.chapter_id
+    where r.id = any(added) and exists (
+        select from follow f
+        where (f.series_id = c.series_id or f.channel_id = of_channel or f.search is not null)
+          and f.since <= coalesce(r.published_at, case when not first_look then headgate_take_releases.at end)
+    )
+    order by c.place, r.id;
+    get diagnostics news_rows = row_count;
+    return next;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.headgate_uncovered(of_channel uuid, of_lens text, floor bigint, bound bigint)
  RETURNS int8multirange
  LANGUAGE sql
@@ -295,6 +378,22 @@ CREATE TABLE channel (
 );
 CREATE INDEX channel_parent ON public.channel USING btree (parent_id);
 
+CREATE TABLE chapter (
+    id uuid NOT NULL,
+    series_id uuid NOT NULL,
+    key text NOT NULL,
+    place text NOT NULL,
+    number text NOT NULL,
+    volume text NOT NULL,
+    title text NOT NULL,
+    published_at timestamp with time zone,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT chapter_pkey PRIMARY KEY (id),
+    CONSTRAINT chapter_series_id_fkey FOREIGN KEY (series_id) REFERENCES series(id) ON DELETE CASCADE,
+    CONSTRAINT chapter_series_id_key_key UNIQUE (series_id, key)
+);
+CREATE INDEX chapter_order ON public.chapter USING btree (series_id, place, id);
+
 CREATE TABLE coverage (
     channel_id uuid NOT NULL,
     lens text NOT NULL,
@@ -341,7 +440,7 @@ CREATE TABLE decision (
     first_at timestamp with time zone NOT NULL,
     last_at timestamp with time zone NOT NULL,
     times bigint NOT NULL DEFAULT 1,
-    CONSTRAINT decision_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES stream(channel_id) ON DELETE CASCADE,
+    CONSTRAINT decision_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
     CONSTRAINT decision_pkey PRIMARY KEY (channel_id, number)
 );
 
@@ -362,6 +461,29 @@ CREATE TABLE delivery (
     CONSTRAINT delivery_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE SET NULL
 ) WITH (fillfactor=60);
 CREATE INDEX delivery_target ON public.delivery USING btree (target_id);
+
+CREATE TABLE follow (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    series_id uuid,
+    channel_id uuid,
+    search text,
+    in_app boolean NOT NULL DEFAULT true,
+    push boolean NOT NULL DEFAULT true,
+    per text NOT NULL DEFAULT 'chapter'::text,
+    languages text[] NOT NULL DEFAULT '{}'::text[],
+    since timestamp with time zone NOT NULL,
+    CONSTRAINT follow_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT follow_check CHECK ((num_nonnulls(series_id, channel_id, search) = 1)),
+    CONSTRAINT follow_per_check CHECK ((per = ANY (ARRAY['chapter'::text, 'source'::text]))),
+    CONSTRAINT follow_pkey PRIMARY KEY (id),
+    CONSTRAINT follow_series_id_fkey FOREIGN KEY (series_id) REFERENCES series(id) ON DELETE CASCADE,
+    CONSTRAINT follow_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE,
+    CONSTRAINT follow_user_id_series_id_channel_id_search_key UNIQUE NULLS NOT DISTINCT (user_id, series_id, channel_id, search)
+);
+CREATE INDEX follow_channel ON public.follow USING btree (channel_id) WHERE (channel_id IS NOT NULL);
+CREATE INDEX follow_search ON public.follow USING btree (id) WHERE (search IS NOT NULL);
+CREATE INDEX follow_series ON public.follow USING btree (series_id) WHERE (series_id IS NOT NULL);
 
 CREATE TABLE headgate_migration (
     number integer NOT NULL,
@@ -384,6 +506,26 @@ CREATE TABLE hole (
     CONSTRAINT hole_pkey PRIMARY KEY (channel_id, lens, span)
 );
 
+CREATE TABLE host (
+    platform text NOT NULL,
+    name text NOT NULL,
+    failures integer NOT NULL DEFAULT 0,
+    opened integer NOT NULL DEFAULT 0,
+    open_until timestamp with time zone,
+    error_class text NOT NULL DEFAULT ''::text,
+    error_message text NOT NULL DEFAULT ''::text,
+    failed_at timestamp with time zone,
+    swept boolean NOT NULL DEFAULT false,
+    cursor jsonb NOT NULL DEFAULT '{}'::jsonb,
+    due_at timestamp with time zone,
+    wake_seq bigint NOT NULL DEFAULT 0,
+    swept_at timestamp with time zone,
+    calls bigint NOT NULL DEFAULT 0,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT host_pkey PRIMARY KEY (platform, name)
+);
+CREATE INDEX host_due ON public.host USING btree (due_at);
+
 CREATE TABLE intake_settings (
     only_row boolean NOT NULL DEFAULT true,
     settings jsonb NOT NULL DEFAULT '{}'::jsonb,
@@ -404,7 +546,7 @@ CREATE TABLE item (
     hidden boolean NOT NULL DEFAULT false,
     CONSTRAINT item_channel_id_content_key_key UNIQUE (channel_id, content_key),
     CONSTRAINT item_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
-    CONSTRAINT item_kind_check CHECK ((kind = ANY (ARRAY['package'::text, 'clip'::text, 'picture'::text, 'file'::text, 'link'::text]))),
+    CONSTRAINT item_kind_check CHECK ((kind = ANY (ARRAY['package'::text, 'clip'::text, 'picture'::text, 'file'::text, 'link'::text, 'post'::text]))),
     CONSTRAINT item_pkey PRIMARY KEY (id)
 );
 CREATE INDEX item_shown ON public.item USING btree (caught_at DESC, id DESC) WHERE (NOT hidden);
@@ -471,6 +613,36 @@ CREATE TABLE lease (
     CONSTRAINT lease_pkey PRIMARY KEY (name)
 );
 
+CREATE TABLE listing (
+    channel_id uuid NOT NULL,
+    platform text NOT NULL,
+    host text NOT NULL,
+    reader_id uuid,
+    cursor jsonb NOT NULL DEFAULT '{}'::jsonb,
+    due_at timestamp with time zone,
+    planned_at timestamp with time zone,
+    reason text NOT NULL DEFAULT 'never_polled'::text,
+    wake_seq bigint NOT NULL DEFAULT 0,
+    tier text NOT NULL DEFAULT 'WARM'::text,
+    tier_pinned boolean NOT NULL DEFAULT false,
+    tier_reason text NOT NULL DEFAULT 'new'::text,
+    arrivals timestamp with time zone[] NOT NULL DEFAULT '{}'::timestamp with time zone[],
+    rest_until timestamp with time zone,
+    checked_at timestamp with time zone,
+    succeeded_at timestamp with time zone,
+    changed_at timestamp with time zone,
+    polls bigint NOT NULL DEFAULT 0,
+    warning text NOT NULL DEFAULT ''::text,
+    gone_at timestamp with time zone,
+    CONSTRAINT listing_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT listing_pkey PRIMARY KEY (channel_id),
+    CONSTRAINT listing_platform_host_fkey FOREIGN KEY (platform, host) REFERENCES host(platform, name),
+    CONSTRAINT listing_reader_id_fkey FOREIGN KEY (reader_id) REFERENCES account(id) ON DELETE SET NULL,
+    CONSTRAINT listing_tier_check CHECK ((tier = ANY (ARRAY['HOT'::text, 'WARM'::text, 'COLD'::text])))
+) WITH (fillfactor=70);
+CREATE INDEX listing_due ON public.listing USING btree (due_at);
+CREATE INDEX listing_host ON public.listing USING btree (platform, host);
+
 CREATE TABLE login_attempt (
     key text NOT NULL,
     failures integer NOT NULL,
@@ -515,6 +687,46 @@ CREATE TABLE miss (
 CREATE INDEX miss_due ON public.miss USING btree (due_at);
 CREATE INDEX miss_open ON public.miss USING btree (channel_id) WHERE (state = 'open'::text);
 
+CREATE TABLE news (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    channel_id uuid NOT NULL,
+    release_id uuid,
+    item_id uuid,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT news_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT news_check CHECK ((num_nonnulls(release_id, item_id) = 1)),
+    CONSTRAINT news_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE CASCADE,
+    CONSTRAINT news_pkey PRIMARY KEY (id),
+    CONSTRAINT news_release_id_fkey FOREIGN KEY (release_id) REFERENCES release(id) ON DELETE CASCADE
+);
+CREATE INDEX news_channel ON public.news USING btree (channel_id, id);
+
+CREATE TABLE notification (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    subject text NOT NULL,
+    series_id uuid,
+    chapter_id uuid,
+    channel_id uuid,
+    item_id uuid,
+    title text NOT NULL,
+    body text NOT NULL,
+    url text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    in_app boolean NOT NULL,
+    push boolean NOT NULL,
+    read_at timestamp with time zone,
+    CONSTRAINT notification_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE SET NULL,
+    CONSTRAINT notification_chapter_id_fkey FOREIGN KEY (chapter_id) REFERENCES chapter(id) ON DELETE SET NULL,
+    CONSTRAINT notification_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE SET NULL,
+    CONSTRAINT notification_pkey PRIMARY KEY (id),
+    CONSTRAINT notification_series_id_fkey FOREIGN KEY (series_id) REFERENCES series(id) ON DELETE SET NULL,
+    CONSTRAINT notification_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE,
+    CONSTRAINT notification_user_id_subject_key UNIQUE (user_id, subject)
+);
+CREATE INDEX notification_newest ON public.notification USING btree (user_id, at DESC, id DESC) WHERE in_app;
+CREATE INDEX notification_unread ON public.notification USING btree (user_id) WHERE (in_app AND (read_at IS NULL));
+
 CREATE TABLE part (
     run_id uuid NOT NULL,
     delivery integer NOT NULL,
@@ -547,6 +759,18 @@ CREATE TABLE product_clock (
     CONSTRAINT product_clock_single_check CHECK (single)
 );
 
+CREATE TABLE reading (
+    user_id uuid NOT NULL,
+    series_id uuid NOT NULL,
+    place text NOT NULL,
+    chapter_id uuid,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT reading_chapter_id_fkey FOREIGN KEY (chapter_id) REFERENCES chapter(id) ON DELETE SET NULL,
+    CONSTRAINT reading_pkey PRIMARY KEY (user_id, series_id),
+    CONSTRAINT reading_series_id_fkey FOREIGN KEY (series_id) REFERENCES series(id) ON DELETE CASCADE,
+    CONSTRAINT reading_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+
 CREATE TABLE recheck (
     channel_id uuid NOT NULL,
     message_key text NOT NULL,
@@ -559,6 +783,27 @@ CREATE TABLE recheck (
     CONSTRAINT recheck_pkey PRIMARY KEY (channel_id, message_key)
 );
 CREATE INDEX recheck_due ON public.recheck USING btree (due_at);
+
+CREATE TABLE release (
+    id uuid NOT NULL,
+    channel_id uuid NOT NULL,
+    entry_key text NOT NULL,
+    chapter_id uuid NOT NULL,
+    title text NOT NULL,
+    url text NOT NULL,
+    language text NOT NULL,
+    scan_group text NOT NULL,
+    external boolean NOT NULL,
+    published_at timestamp with time zone,
+    fingerprint bigint NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    removed_at timestamp with time zone,
+    CONSTRAINT release_channel_id_entry_key_key UNIQUE (channel_id, entry_key),
+    CONSTRAINT release_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT release_chapter_id_fkey FOREIGN KEY (chapter_id) REFERENCES chapter(id) ON DELETE CASCADE,
+    CONSTRAINT release_pkey PRIMARY KEY (id)
+);
+CREATE INDEX release_chapter ON public.release USING btree (chapter_id);
 
 CREATE TABLE reminder (
     id uuid NOT NULL,
@@ -739,6 +984,30 @@ CREATE TABLE sender (
     CONSTRAINT sender_pkey PRIMARY KEY (account_id)
 );
 
+CREATE TABLE series (
+    id uuid NOT NULL,
+    title text NOT NULL,
+    numbers_reset boolean NOT NULL DEFAULT false,
+    latest_order text,
+    latest_chapter text NOT NULL DEFAULT ''::text,
+    latest_published_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT series_pkey PRIMARY KEY (id)
+);
+CREATE INDEX series_title ON public.series USING btree (lower(title), id);
+
+CREATE TABLE series_source (
+    series_id uuid NOT NULL,
+    channel_id uuid NOT NULL,
+    pattern text NOT NULL DEFAULT ''::text,
+    language text NOT NULL DEFAULT ''::text,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT series_source_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES listing(channel_id) ON DELETE CASCADE,
+    CONSTRAINT series_source_pkey PRIMARY KEY (series_id, channel_id),
+    CONSTRAINT series_source_series_id_fkey FOREIGN KEY (series_id) REFERENCES series(id) ON DELETE CASCADE
+);
+CREATE INDEX series_source_channel ON public.series_source USING btree (channel_id);
+
 CREATE TABLE setup_link (
     token_hash bytea NOT NULL,
     created_at timestamp with time zone NOT NULL,
@@ -853,6 +1122,17 @@ CREATE TABLE target_list_member (
     CONSTRAINT target_list_member_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE CASCADE
 );
 CREATE INDEX target_list_member_target ON public.target_list_member USING btree (target_id);
+
+CREATE TABLE tier_change (
+    channel_id uuid NOT NULL,
+    number integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    from_tier text NOT NULL,
+    to_tier text NOT NULL,
+    reason text NOT NULL,
+    CONSTRAINT tier_change_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES listing(channel_id) ON DELETE CASCADE,
+    CONSTRAINT tier_change_pkey PRIMARY KEY (channel_id, number)
+);
 
 CREATE TABLE topic (
     channel_id uuid NOT NULL,

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from headgate.connectors.protocol import CallKind, FoundChannel, MediaHandle, Part, Sent
-from headgate.domain.messages import Head, Lens, Listed, LiveEvent, Message, Page, Span
+from headgate.domain.listings import Entry, Listed, Swept
+from headgate.domain.messages import Head, Lens, LiveEvent, Message, Page, Span
 from headgate.testing.call_log import Call
 from headgate.testing.content import file_bytes
 from headgate.testing.errors import (
@@ -45,6 +46,8 @@ _COUNTED_AS: Mapping[str, CallKind] = MappingProxyType(
         "message": "read",
         "find_sent": "read",
         "list": "list",
+        "sweep": "sweep",
+        "find": "find",
         "download": "download",
         "upload": "upload",
         "prepare": "prepare",
@@ -102,6 +105,14 @@ class SimulatedLink:
 
     async def list(self, listing: str, cursor: Mapping[str, str]) -> Listed:
         return await self._call("list", listing, lambda _: self._list(listing, cursor))
+
+    async def sweep(self, site: str, cursor: Mapping[str, str]) -> Swept:
+        return await self._call("sweep", site, lambda _: self._sweep(site, cursor))
+
+    async def find(self, query: str) -> Sequence[FoundChannel]:
+        wanted = query.casefold()
+        found = await self._call("find", query, lambda _: self._discover())
+        return [one for one in found if one.kind == "listing" and wanted in (one.key, one.title.casefold())]
 
     async def download(
         self, stream: str, *, message_key: str, attachment_key: str, offset: int = 0
@@ -218,7 +229,8 @@ class SimulatedLink:
             if world.sees(account, stream)
         ]
         listings = [
-            FoundChannel(listing.key, listing.title, "listing") for listing in world.listings.values()
+            FoundChannel(listing.key, listing.title, "listing", is_series=True)
+            for listing in world.listings.values()
         ]
         groups = [
             FoundChannel(group.key, group.title, "target")
@@ -255,6 +267,28 @@ class SimulatedLink:
         if cursor.get("etag") == validators["etag"]:
             return Listed((), validators, unchanged=True)
         return Listed(entries, validators)
+
+    def _sweep(self, site: str, cursor: Mapping[str, str]) -> Swept:
+        """Tell what has changed on a host in the order of its changes; the last one told is told again."""
+        now = self._world.clock.now()
+        if not cursor:
+            return Swept({}, {"since": now.isoformat()})
+        listings = [one for one in self._world.listings.values() if one.host == site]
+        since = datetime.fromisoformat(cursor["since"])
+        changed = sorted(
+            (at, listing.key, entry.key, entry)
+            for listing in listings
+            for at, entry in listing.changed_since(since, now)
+        )
+        # What changed in one moment is told together, so that a cursor is a time alone.
+        end = self._world.profile.page_size
+        while 0 < end < len(changed) and changed[end][0] == changed[end - 1][0]:
+            end += 1
+        found: dict[str, tuple[Entry, ...]] = {}
+        for _, listing_key, _, entry in changed[:end]:
+            found[listing_key] = (*found.get(listing_key, ()), entry)
+        told_until = changed[min(end, len(changed) - 1)][0] if changed else since
+        return Swept(found, {"since": told_until.isoformat()}, more=len(changed) > end)
 
     def _open_file(self, stream: str, message_key: str, attachment_key: str) -> bytes:
         world = self._world

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from headgate.connectors.protocol import CallKind
-from headgate.domain.messages import Entry
+from headgate.domain.listings import Entry
 from headgate.kernel.clock import utc_from_timestamp
 from headgate.testing.errors import SimFlood
 from headgate.testing.seeds import derive
@@ -106,7 +106,10 @@ class Listing:
     title: str
     page_size: int = 20
     chapters: Chapters | None = None
+    host: str = "example.org"
     posted: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    changed_at: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    """When each posted entry got its present form."""
 
     def newest(self, now: datetime) -> tuple[Entry, ...]:
         """Return the newest entries, newest first; an entry that was posted again replaces its old self."""
@@ -114,6 +117,13 @@ class Listing:
         entries = (scheduled | self.posted).values()
         ordered = sorted(entries, key=lambda e: (e.published_at or _LONG_AGO, e.key), reverse=True)
         return tuple(ordered[: self.page_size])
+
+    def changed_since(self, since: datetime, now: datetime) -> list[tuple[datetime, Entry]]:
+        """Return what is new or changed since a time, that time included, with when it changed."""
+        scheduled = [(entry.published_at or _LONG_AGO, entry) for entry in self._scheduled(now)]
+        posted = [(self.changed_at[key], entry) for key, entry in self.posted.items()]
+        fresh = [(at, entry) for at, entry in scheduled if entry.key not in self.posted] + posted
+        return [(at, entry) for at, entry in fresh if at >= since]
 
     def _scheduled(self, now: datetime) -> list[Entry]:
         if self.chapters is None:

@@ -55,5 +55,9 @@ class SimulatedConnector(Connector):
             raise SimBanned(f"{account} is banned")
         return SimulatedLink(self._world, account)
 
+    def host_of(self, listing: str) -> str:
+        known = self._world.listings.get(listing)
+        return "example.org" if known is None else known.host
+
     def classify(self, error: BaseException) -> WorkError:
         return classify(error)

@@ -96,9 +96,15 @@ class PlatformState:
         return stream
 
     def add_listing(
-        self, key: str, *, title: str = "", chapters: Chapters | None = None, page_size: int = 20
+        self,
+        key: str,
+        *,
+        title: str = "",
+        chapters: Chapters | None = None,
+        page_size: int = 20,
+        host: str = "example.org",
     ) -> Listing:
-        listing = Listing(key, title or key, page_size=page_size, chapters=chapters)
+        listing = Listing(key, title or key, page_size=page_size, chapters=chapters, host=host)
         self.listings[key] = listing
         return listing
 

@@ -19,6 +19,8 @@ _LANES: Mapping[CallKind, LaneDefault] = MappingProxyType(
         "heads": LaneDefault(per_minute=240, burst=10),
         "read": LaneDefault(per_minute=300, burst=20),
         "list": LaneDefault(per_minute=120, burst=10),
+        "sweep": LaneDefault(per_minute=120, burst=10),
+        "find": LaneDefault(per_minute=120, burst=10),
         "download": LaneDefault(per_minute=600, burst=30),
         "send": LaneDefault(per_minute=40),
         "upload": LaneDefault(per_minute=60),
@@ -104,7 +106,17 @@ class Profile:
             platform="simulated",
             title="Simulated platform",
             capabilities=frozenset(
-                {"streams", "live", "listings", "download", "send", "forward", "bulk_heads"}
+                {
+                    "streams",
+                    "live",
+                    "listings",
+                    "sweep",
+                    "find",
+                    "download",
+                    "send",
+                    "forward",
+                    "bulk_heads",
+                }
             ),
             licence="MIT",
             lenses=self.lenses,

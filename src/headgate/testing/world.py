@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from headgate.domain.messages import Entry, Message
+from headgate.domain.listings import Entry
+from headgate.domain.messages import Message
 from headgate.testing.activity import Activity, Pace
 from headgate.testing.content import SHAPES, Content, Generated, Shape, SimFile, Written, write_out
 from headgate.testing.errors import SimNotFound
@@ -146,6 +147,7 @@ class World(PlatformState):
     def publish(self, listing: str, entry: Entry) -> None:
         """Put an entry into a listing, or replace the one with its key."""
         self.listings[listing].posted[entry.key] = entry
+        self.listings[listing].changed_at[entry.key] = self.clock.now()
 
     def create_topic(self, stream: str, topic: str) -> None:
         self.stream(stream).topics.append(topic)

@@ -1,0 +1,299 @@
+-- Listings and their hosts; series, chapters and releases; follows, news and notifications.
+
+-- A listing's decisions are kept as a stream's are.
+alter table decision drop constraint decision_channel_id_fkey;
+alter table decision add foreign key (channel_id) references channel (id) on delete cascade;
+
+alter table item drop constraint item_kind_check;
+alter table item add check (kind in ('package', 'clip', 'picture', 'file', 'link', 'post'));
+
+-- What answers for listings, and is left alone as one when it fails. Where a whole site can be swept, how far that is.
+create table host (
+    platform text not null,
+    name text not null,
+    -- As of a watch: closed without `open_until`, open until then, half open afterwards: one probe decides.
+    failures int not null default 0,
+    opened int not null default 0,
+    open_until timestamptz,
+    error_class text not null default '',
+    error_message text not null default '',
+    failed_at timestamptz,
+    -- Only of sites that can be swept: the cursor of the last sweep, and when the next is due.
+    swept boolean not null default false,
+    cursor jsonb not null default '{}',
+    due_at timestamptz,
+    wake_seq bigint not null default 0,
+    swept_at timestamptz,
+    calls bigint not null default 0,
+    created_at timestamptz not null,
+    primary key (platform, name)
+);
+
+create index host_due on host (due_at);
+
+create table listing (
+    channel_id uuid primary key references channel (id) on delete cascade,
+    platform text not null,
+    host text not null,
+    -- The account that looks; one without a sign-in where the platform needs none.
+    reader_id uuid references account (id) on delete set null,
+    -- Validators of the last answer.
+    cursor jsonb not null default '{}',
+
+    -- When to look; empty for a channel that is switched off or gone.
+    due_at timestamptz,
+    planned_at timestamptz,
+    reason text not null default 'never_polled',
+    wake_seq bigint not null default 0,
+    tier text not null default 'WARM' check (tier in ('HOT', 'WARM', 'COLD')),
+    tier_pinned boolean not null default false,
+    tier_reason text not null default 'new',
+    -- When its newest entries were published, newest first: its rhythm.
+    arrivals timestamptz[] not null default '{}',
+    -- The source asked to be left alone until then.
+    rest_until timestamptz,
+
+    checked_at timestamptz,
+    succeeded_at timestamptz,
+    changed_at timestamptz,
+    polls bigint not null default 0,
+    warning text not null default '',
+    -- The source said that it is gone for good.
+    gone_at timestamptz,
+    foreign key (platform, host) references host (platform, name)
+) with (fillfactor = 70);
+
+create index listing_due on listing (due_at);
+create index listing_host on listing (platform, host);
+
+create table tier_change (
+    channel_id uuid not null references listing (channel_id) on delete cascade,
+    number int not null,
+    at timestamptz not null,
+    from_tier text not null,
+    to_tier text not null,
+    reason text not null,
+    primary key (channel_id, number)
+);
+
+create table series (
+    id uuid primary key,
+    title text not null,
+    -- Chapter numbers begin anew with each volume, so that the volume is part of a chapter's key.
+    numbers_reset boolean not null default false,
+    -- Of the greatest numbered chapter.
+    latest_order text collate "C",
+    latest_chapter text not null default '',
+    latest_published_at timestamptz,
+    created_at timestamptz not null
+);
+
+create index series_title on series (lower(title), id);
+
+-- Where a series comes from: a listing, and the pattern by which its entries are told apart; none takes all.
+create table series_source (
+    series_id uuid not null references series (id) on delete cascade,
+    channel_id uuid not null references listing (channel_id) on delete cascade,
+    pattern text not null default '',
+    -- For entries that do not tell theirs.
+    language text not null default '',
+    created_at timestamptz not null,
+    primary key (series_id, channel_id)
+);
+
+create index series_source_channel on series_source (channel_id);
+
+create table chapter (
+    id uuid primary key,
+    series_id uuid not null references series (id) on delete cascade,
+    -- The canonical key, and the place in the order of all chapters of a series.
+    key text not null,
+    place text collate "C" not null,
+    number text not null,
+    volume text not null,
+    title text not null,
+    published_at timestamptz,
+    seen_at timestamptz not null,
+    unique (series_id, key)
+);
+
+create index chapter_order on chapter (series_id, place, id);
+
+create table release (
+    id uuid primary key,
+    channel_id uuid not null references channel (id) on delete cascade,
+    entry_key text not null,
+    chapter_id uuid not null references chapter (id) on delete cascade,
+    title text not null,
+    url text not null,
+    language text not null,
+    scan_group text not null,
+    external boolean not null,
+    published_at timestamptz,
+    -- Of everything that the source says of it: what has the same is not looked at any further.
+    fingerprint bigint not null,
+    seen_at timestamptz not null,
+    -- The source does not list it any more.
+    removed_at timestamptz,
+    unique (channel_id, entry_key)
+);
+
+create index release_chapter on release (chapter_id);
+
+-- A user's wish to hear of new things: in a series, in a channel, or of what is called so.
+create table follow (
+    id uuid primary key,
+    user_id uuid not null references app_user (id) on delete cascade,
+    series_id uuid references series (id) on delete cascade,
+    channel_id uuid references channel (id) on delete cascade,
+    -- Words that all have to be in a title.
+    search text,
+    in_app boolean not null default true,
+    push boolean not null default true,
+    per text not null default 'chapter' check (per in ('chapter', 'source')),
+    -- Only these, if there are any.
+    languages text[] not null default '{}',
+    -- Only what was published after this is news.
+    since timestamptz not null,
+    check (num_nonnulls(series_id, channel_id, search) = 1),
+    unique nulls not distinct (user_id, series_id, channel_id, search)
+);
+
+create index follow_series on follow (series_id) where series_id is not null;
+create index follow_channel on follow (channel_id) where channel_id is not null;
+create index follow_search on follow (id) where search is not null;
+
+-- What is new and has yet to be told: the work of the kind `notify`, by channel.
+create table news (
+    id bigint generated always as identity primary key,
+    channel_id uuid not null references channel (id) on delete cascade,
+    release_id uuid references release (id) on delete cascade,
+    item_id uuid references item (id) on delete cascade,
+    at timestamptz not null,
+    check (num_nonnulls(release_id, item_id) = 1)
+);
+
+create index news_channel on news (channel_id, id);
+
+-- One thing told to one user, once: `subject` says what, and is never told to the same user again.
+create table notification (
+    id uuid primary key,
+    user_id uuid not null references app_user (id) on delete cascade,
+    subject text not null,
+    series_id uuid references series (id) on delete set null,
+    chapter_id uuid references chapter (id) on delete set null,
+    channel_id uuid references channel (id) on delete set null,
+    item_id uuid references item (id) on delete set null,
+    title text not null,
+    body text not null,
+    url text not null,
+    at timestamptz not null,
+    -- Whether it is in the user's list, and whether it is to be pushed.
+    in_app boolean not null,
+    push boolean not null,
+    read_at timestamptz,
+    unique (user_id, subject)
+);
+
+create index notification_newest on notification (user_id, at desc, id desc) where in_app;
+create index notification_unread on notification (user_id) where in_app and read_at is null;
+
+-- How far a user has read: up to this place, and everything before it.
+create table reading (
+    user_id uuid not null references app_user (id) on delete cascade,
+    series_id uuid not null references series (id) on delete cascade,
+    place text collate "C" not null,
+    chapter_id uuid references chapter (id) on delete set null,
+    at timestamptz not null,
+    primary key (user_id, series_id)
+);
+
+-- Takes the new and changed entries of one listing with all that follows from them, and tells what was new. The series
+-- are locked first and in their order, and each statement sees what was committed before it: so two sources of one
+-- series cannot both make the same chapter, and none can miss the other's. A release that got another number moves to
+-- that chapter. Only better words replace a chapter's title; its time is the earliest that is known.
+create function headgate_take_releases(
+    of_channel uuid, series_ids uuid[], chapter_ids uuid[], keys text[], places text[], numbers text[], volumes text[],
+    chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[], languages text[],
+    groups text[], externals boolean[], published timestamptz[], fingerprints bigint[], first_look boolean,
+    at timestamptz
+) returns table (new_chapters int, new_releases int, written int, news_rows int)
+language plpgsql as $$
+declare
+    known uuid[];
+    added uuid[];
+    left_behind uuid[];
+begin
+    perform from series s where s.id = any(series_ids) order by s.id for update;
+
+    with e as (
+        select distinct on (s, k) s as series_id, k as key, i, p as place, n as number, v as volume, t as title,
+               min(d) over (partition by s, k) as published_at
+        from unnest(series_ids, chapter_ids, keys, places, numbers, volumes, chapter_titles, published)
+            as x (s, i, k, p, n, v, t, d)
+        order by s, k, length(t) desc, t
+    ), inserted as (
+        insert into chapter as c (id, series_id, key, place, number, volume, title, published_at, seen_at)
+        select i, series_id, key, place, number, volume, title, published_at, at from e
+        order by series_id, key
+        on conflict (series_id, key) do update set
+            title = case when c.title = '' then excluded.title else c.title end,
+            volume = case when c.volume = '' then excluded.volume else c.volume end,
+            published_at = least(c.published_at, excluded.published_at)
+        where (c.title = '' and excluded.title <> '') or (c.volume = '' and excluded.volume <> '')
+            or excluded.published_at < c.published_at
+            or (c.published_at is null and excluded.published_at is not null)
+        returning c.xmax = 0 as is_new
+    )
+    select count(*) filter (where is_new), count(*) into new_chapters, written from inserted;
+
+    select array_agg(c.id order by x.o) into known
+    from unnest(series_ids, keys) with ordinality as x (s, k, o)
+    join chapter c on c.series_id = x.s and c.key = x.k;
+
+    select array_agg(distinct r.chapter_id) into left_behind
+    from unnest(entry_keys, known) as x (k, c)
+    join release r on r.channel_id = of_channel and r.entry_key = x.k and r.chapter_id <> x.c;
+
+    with upserted as (
+        insert into release as r (id, channel_id, entry_key, chapter_id, title, url, language, scan_group, external,
+                                  published_at, fingerprint, seen_at)
+        select i, of_channel, k, c, t, u, l, g, x, d, f, at
+        from unnest(release_ids, entry_keys, known, titles, urls, languages, groups, externals, published, fingerprints)
+            as e (i, k, c, t, u, l, g, x, d, f)
+        order by k
+        on conflict (channel_id, entry_key) do update set
+            chapter_id = excluded.chapter_id, title = excluded.title, url = excluded.url,
+            language = excluded.language, scan_group = excluded.scan_group, external = excluded.external,
+            published_at = excluded.published_at, fingerprint = excluded.fingerprint, removed_at = null
+        returning r.id, r.xmax = 0 as is_new
+    )
+    select array_agg(id) filter (where is_new), count(*) filter (where is_new), written + count(*)
+    into added, new_releases, written from upserted;
+
+    delete from chapter c
+    where c.id = any(left_behind) and not exists (select from release r where r.chapter_id = c.id);
+
+    update series s set latest_order = g.place, latest_chapter = g.number, latest_published_at = g.published_at
+    from (
+        select distinct on (c.series_id) c.series_id, c.place, c.number, c.published_at
+        from chapter c where c.id = any(known) and c.number <> ''
+        order by c.series_id, c.place desc
+    ) g
+    where s.id = g.series_id
+      and (s.latest_order is null or g.place > s.latest_order
+           or (g.place = s.latest_order and g.published_at is distinct from s.latest_published_at));
+
+    insert into news (channel_id, release_id, at)
+    select of_channel, r.id, headgate_take_releases.at
+    from release r join chapter c on c.id = r.chapter_id
+    where r.id = any(added) and exists (
+        select from follow f
+        where (f.series_id = c.series_id or f.channel_id = of_channel or f.search is not null)
+          and f.since <= coalesce(r.published_at, case when not first_look then headgate_take_releases.at end)
+    )
+    order by c.place, r.id;
+    get diagnostics news_rows = row_count;
+    return next;
+end
+$$;
