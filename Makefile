@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST_ARGS ?=
+# What is light enough to be there from the start; the other connectors are installed by those who use them.
+EXTRAS := --extra feeds --extra mangadex --extra notify
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test check format bench pins schema clean
@@ -56,9 +58,9 @@ schema: $(VENV)/.dev ## Write storage/schema.sql and docs/configuration.md from 
 pins: $(BIN)/python ## Compile the exact versions for run and development
 	@$(PIP) install uv
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --upgrade --no-emit-index-url \
-		--no-annotate --no-header pyproject.toml -o requirements/run.txt
+		--no-annotate --no-header $(EXTRAS) pyproject.toml -o requirements/run.txt
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --upgrade --no-emit-index-url \
-		--no-annotate --no-header -c requirements/run.txt pyproject.toml requirements/dev.in -o requirements/dev.txt
+		--no-annotate --no-header $(EXTRAS) -c requirements/run.txt pyproject.toml requirements/dev.in -o requirements/dev.txt
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
