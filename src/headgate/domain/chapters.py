@@ -1,0 +1,203 @@
+"""Chapter numbers: one canonical key, parsed once, with its own total order.
+
+Sources write `45`, `45.0`, `045` and `Chapter 45` and mean one chapter; they write `45.1` and `45.10` and
+mean two. A *place* is a text whose byte order is the order of the chapters, so that a database can sort by it:
+
+    1  numbered ones, and a prologue before them; by volume first where numbers begin anew with each volume
+    5  extras, by kind and number
+    9  those without a number, by source and entry
+
+Within a place each part ends with a sign that sorts before all that a part can hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from headgate.domain.text import LONGEST_KEY, storable
+
+LONGEST_NUMBER = 40
+"""A longer text is no chapter number."""
+
+_NUMBERED, _EXTRA, _UNNUMBERED = "1", "5", "9"
+_KINDS = {
+    "prologue": "prologue",
+    "epilogue": "epilogue",
+    "extra": "extra",
+    "extras": "extra",
+    "番外編": "extra",
+    "番外": "extra",
+    "omake": "omake",
+    "おまけ": "omake",
+    "special": "special",
+    "specials": "special",
+    "especial": "special",
+    "spécial": "special",
+    "特別編": "special",
+    "side story": "side story",
+    "side-story": "side story",
+    "sidestory": "side story",
+    "gaiden": "side story",
+    "外伝": "side story",
+    "bonus": "bonus",
+    "interlude": "interlude",
+    "afterword": "afterword",
+}
+_ONLY_ONE = {"prologue", "epilogue"}
+"""A series has one at most, so that without a number it is the same in every source."""
+
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−〜~&", "-"))
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+")
+_LABEL = r"(?:chapter|chap|ch|c|episode|ep|volume|vol|v|season|s|no|#)"
+_NUMBER = re.compile(
+    rf"{_LABEL}?\.? ?#?(?P<sign>-?)(?P<whole>\d+)(?P<fraction>(?:[.,]\d+)*)(?: ?(?P<letter>[a-z]))?"
+    r"(?: ?- ?(?P<end>\d+)(?P<end_fraction>(?:[.,]\d+)*)| ?\(?(?:part|pt)\.? ?(?P<part>\d+)\)?)?(?: ?v\d+)?"
+)
+_KIND = re.compile(
+    rf"(?P<kind>{'|'.join(sorted(_KINDS, key=len, reverse=True))})"
+    r"(?: (?:chapter|episode|story))?[ .:#-]*(?P<number>\d[\d.]*[a-z]?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterKey:
+    """Which instalment of a series something is, and where it stands among the others."""
+
+    key: str
+    """Its identity within the series."""
+    place: str
+    """The byte order of these is the order of the chapters; ASCII only."""
+    number: str
+    """As it is shown; empty for extras and for what has none."""
+    volume: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number as it is shown, and its place among numbers."""
+
+    shown: str
+    place: str
+
+
+def chapter_key(
+    number: str, volume: str, *, entry_key: str, source: str, numbers_reset: bool = False
+) -> ChapterKey:
+    """Return the key of an entry by its number; one without is only ever the same as itself."""
+    parsed = _parse(
+        number if len(number) <= LONGEST_NUMBER else "",
+        volume if len(volume) <= LONGEST_NUMBER else "",
+        numbers_reset,
+    )
+    return parsed if parsed.key else _alone(parsed, entry_key=entry_key, source=source)
+
+
+def canonical_number(text: str) -> str:
+    """Return a number as it is shown; empty if the text is none."""
+    parsed = _parse_number(_plain(text)) if len(text) <= LONGEST_NUMBER else None
+    return parsed.shown if parsed else ""
+
+
+@lru_cache(maxsize=16_384)
+def _parse(number: str, volume: str, numbers_reset: bool) -> ChapterKey:
+    """Return all that does not depend on the entry; without a key where only the entry can tell."""
+    text = _plain(number)
+    shown_volume, volume_place = _parse_volume(volume)
+    prefix, before = (f"v{shown_volume}:", volume_place) if numbers_reset else ("", "")
+    parsed = _parse_number(text)
+    if parsed:
+        return ChapterKey(
+            prefix + parsed.shown, f"{_NUMBERED}{before}{parsed.place}", parsed.shown, shown_volume
+        )
+    found = _KIND.fullmatch(text)
+    if not found:
+        return ChapterKey("", _UNNUMBERED, "", shown_volume)
+    kind = _KINDS[found["kind"]]
+    counted = _parse_number(found["number"].rstrip(".")) if found["number"] else None
+    if kind == "prologue":
+        place = f"{_NUMBERED}{before}0{counted.place if counted else ''}"
+    else:
+        place = f"{_EXTRA}{before}{kind},{counted.place if counted else ''}"
+    if counted:
+        return ChapterKey(f"{prefix}{kind} {counted.shown}", place, "", shown_volume)
+    return ChapterKey(f"{prefix}{kind}" if kind in _ONLY_ONE else "", place, "", shown_volume)
+
+
+def _alone(parsed: ChapterKey, *, entry_key: str, source: str) -> ChapterKey:
+    """Return the key of something that no other source can have."""
+    name = storable(f"{source.replace('%', '%25').replace(':', '%3a')}:{entry_key}")
+    key = _fitting(f"@{name}")
+    place = f"{parsed.place}~{_fitting(name.encode('ascii', 'backslashreplace').decode())}"
+    return replace(parsed, key=key, place=place)
+
+
+def _fitting(text: str) -> str:
+    """Return a text that fits an index; a long one keeps its beginning, and stays different from others."""
+    if len(text) <= LONGEST_KEY:
+        return text
+    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return f"{text[: LONGEST_KEY - 100]}~{digest}"
+
+
+def _plain(text: str) -> str:
+    """Return a text in small letters, with the digits and signs that everybody has."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.translate(_DASHES).casefold().split())
+
+
+def _parse_volume(text: str) -> tuple[str, str]:
+    """Return a volume as it is shown, and its place: numbers, then words, then an unknown one."""
+    text = _plain(storable(text))
+    if parsed := _parse_number(text):
+        return parsed.shown, parsed.place
+    if not text or text in {"none", "null", "-"}:
+        return "", "9,"
+    return text, f"8{text.encode('ascii', 'backslashreplace').decode()},"
+
+
+def _parse_number(text: str) -> _Number | None:
+    """Read a number in plain signs."""
+    if _THOUSANDS.fullmatch(text):
+        text = text.replace(",", "")
+    found = _NUMBER.fullmatch(text)
+    # What counts as a digit in other scripts is one only where it was made plain.
+    if not found or not text.isascii():
+        return None
+    whole, fraction = _cut(found["whole"]), _cut_fraction(found["fraction"])
+    letter, end, part = found["letter"] or "", found["end"] or "", found["part"] or ""
+    negative = found["sign"] == "-" and (whole != "0" or fraction != "")
+    shown = f"{'-' if negative else ''}{whole}{'.' if fraction else ''}{fraction}{letter}"
+    end_place = ""
+    if end:
+        end, end_fraction = _cut(end), _cut_fraction(found["end_fraction"])
+        shown += f"-{end}{'.' if end_fraction else ''}{end_fraction}"
+        end_place = f"{len(end):02}{end}.{end_fraction}"
+    elif part:
+        part = _cut(part)
+        shown += f" part {part}"
+        end_place = f"p{len(part):02}{part}"
+    numeral = _below_zero(whole, fraction) if negative else f"2{len(whole):02}{whole},{fraction},"
+    return _Number(shown, f"{numeral}{letter},{end_place},")
+
+
+def _cut(digits: str) -> str:
+    return digits.lstrip("0") or "0"
+
+
+def _cut_fraction(text: str) -> str:
+    """Return the digits after the sign; none if they say nothing."""
+    digits = text.replace(",", ".").removeprefix(".")
+    return digits if digits.strip("0.") else ""
+
+
+_TURNED = str.maketrans("0123456789.", "9876543210:")
+
+
+def _below_zero(whole: str, fraction: str) -> str:
+    """Return the place of a negative number: the greater without its sign, the earlier."""
+    return f"1{99 - len(whole):02}{whole.translate(_TURNED)}~{fraction.translate(_TURNED)}~"
