@@ -1,7 +1,7 @@
 """Chapter numbers: one canonical key, parsed once, with its own total order.
 
 Sources write `45`, `45.0`, `045` and `Chapter 45` and mean one chapter; they write `45.1` and `45.10` and
-mean two. A *place* is a text whose byte order is the order of the chapters, so that a database can sort by it:
+mean two. A *place* is a text whose byte order is the order of the chapters, for a database to sort by:
 
     1  numbered ones, and a prologue before them; by volume first where numbers begin anew with each volume
     5  extras, by kind and number
@@ -22,6 +22,8 @@ from headgate.domain.text import LONGEST_KEY, storable
 
 LONGEST_NUMBER = 40
 """A longer text is no chapter number."""
+LONGEST_TITLE = 300
+"""What comes later in a title is not looked at."""
 
 _NUMBERED, _EXTRA, _UNNUMBERED = "1", "5", "9"
 _KINDS = {
@@ -98,8 +100,7 @@ def chapter_key(
 
 def canonical_number(text: str) -> str:
     """Return a number as it is shown; empty if the text is none."""
-    parsed = _parse_number(_plain(text)) if len(text) <= LONGEST_NUMBER else None
-    return parsed.shown if parsed else ""
+    return _parse(text, "", False).number if len(text) <= LONGEST_NUMBER else ""
 
 
 @lru_cache(maxsize=16_384)
@@ -201,3 +202,122 @@ _TURNED = str.maketrans("0123456789.", "9876543210:")
 def _below_zero(whole: str, fraction: str) -> str:
     """Return the place of a negative number: the greater without its sign, the earlier."""
     return f"1{99 - len(whole):02}{whole.translate(_TURNED)}~{fraction.translate(_TURNED)}~"
+
+
+_COUNT = r"\d{1,9}(?:[.,]\d{1,4}){0,2}"
+_NUMERAL = (
+    rf"(?P<number>(?:(?<= )-)?{_COUNT}[a-z]?(?:-{_COUNT}(?![\w%]))?(?: \(?(?:part|pt)\.? ?\d{{1,3}}\)?)?)"
+    r"(?:v\d)?(?![\w%]|[.,]\d)"
+)
+# Without a word for it, `1080p` and `3D` are no numbers, and a dash is no sign of one below zero.
+_BARE_NUMERAL = _NUMERAL.replace("[a-z]", "[abc]").replace("(?:(?<= )-)?", "")
+_CHAPTER_WORD = (
+    r"(?:chapter|chapitre|chap|ch|cap[ií]tulo|capitolo|cap|kapitel|kap|[eé]pisode|epis[oó]dio|ep|folge|issue"
+    r"|глава|chương|bölüm|rozdział|no(?=\.)|#|c(?=\d))"
+)
+_CHAPTER = rf"{_CHAPTER_WORD}(?:[.:]? ?#?|-| - ){_NUMERAL}"
+_CHAPTER_CJK = r"第? ?(?P<number>\d{1,9}(?:\.\d{1,4})?) ?[話话章回화회장]"
+_VOLUME = r"(?:volume|vol|tome|tomo|band|season|saison|temporada|staffel)[.:]? ?#?(?P<volume>\d{1,4})(?!\w)"
+_VOLUME_CJK = r"第? ?(?P<volume>\d{1,4}) ?[巻卷권季]"
+
+_SEASON_AND_EPISODE = re.compile(r"(?<!\w)s?(?P<volume>\d{1,2}) ?[xe](?P<number>\d{1,4})(?!\w)")
+_NAMED = (re.compile(rf"(?<!\w){_CHAPTER}"), re.compile(_CHAPTER_CJK))
+_VOLUMES = (re.compile(rf"(?<!\w){_VOLUME}"), re.compile(_VOLUME_CJK))
+_SHORT_VOLUME = re.compile(r"(?<![\w(\[])[vs](?P<volume>\d{1,3})(?!\w)")
+"""Before a number this is a volume; after one, or in brackets, it is the version of a file."""
+_NAMED_EXTRA = re.compile(
+    r"(?<!\w)(?P<kind>extra|omake|special|side[ -]?story|bonus|番外編|おまけ|特別編)"
+    r"(?: (?:chapter|episode))?[ .#]*(?P<number>\d{1,4}(?:\.\d{1,2})?)?(?= ?(?:$|[-:(\[]))"
+)
+_NOISE = re.compile(
+    r"\[[^\[\]]*+\]|\([^()]*+\)|【[^【】]*+】"
+    r"|\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[/.]\d\d?[/.]\d{4}|\d\d?:\d\d"
+    rf"|(?<!\w){_VOLUME}|{_VOLUME_CJK.replace('<volume>', '<cjk>')}"
+)
+_BARE = re.compile(
+    rf"(?<![\w.,$€£/-]){_BARE_NUMERAL}(?= ?(?:$|[:|,;]|-(?: |$))|(?<=^\d)[.)] |(?<=^\d\d)[.)] )"
+)
+_IN_BRACKETS = re.compile(rf"[(\[]{_BARE_NUMERAL}[)\]]")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+def read_number(title: str) -> tuple[str, str]:
+    """Read the number and the volume out of a free title; empty where there is none."""
+    text = _plain(title[:LONGEST_TITLE])
+    if found := _SEASON_AND_EPISODE.search(text):
+        return canonical_number(found["number"]), canonical_number(found["volume"])
+    named = next((match for pattern in _NAMED if (match := pattern.search(text))), None)
+    extra = _NAMED_EXTRA.search(text)
+    if extra and (not named or extra.start() < named.start() < extra.end()):
+        number = f"{extra['kind']} {extra['number'] or ''}".strip().capitalize()
+        return number, _read_volume(text, before=extra.start())
+    if named:
+        return canonical_number(named["number"]), _read_volume(text, before=named.start())
+    bare = " ".join(_NOISE.sub(" ", text).split())
+    found = _find_bare(bare)
+    if found:
+        return canonical_number(found["number"]), _read_volume(text, before=len(text))
+    found = _IN_BRACKETS.search(text)
+    if found and not _YEAR.fullmatch(found["number"]):
+        return canonical_number(found["number"]), _read_volume(text, before=found.start())
+    return "", _read_volume(text, before=0)
+
+
+def _find_bare(text: str) -> re.Match[str] | None:
+    """Find a number that stands alone: after a dash, else before a colon, else the first at an end."""
+    found = [match for match in _BARE.finditer(text) if not _YEAR.fullmatch(match["number"])]
+    return (
+        next((match for match in found if text[: match.start()].endswith("- ")), None)
+        or next((match for match in found if text[match.end() :].startswith(":")), None)
+        or next(iter(found), None)
+    )
+
+
+def _read_volume(text: str, *, before: int) -> str:
+    found = next((match for pattern in _VOLUMES if (match := pattern.search(text))), None)
+    found = found or _SHORT_VOLUME.search(text, 0, before)
+    return canonical_number(found["volume"]) if found else ""
+
+
+_STARTS = tuple(
+    re.compile(rf"(?:(?:{_VOLUME}|v\d+)[ ,:-]*)?(?:{numbered})", re.IGNORECASE)
+    for numbered in (_CHAPTER, _CHAPTER_CJK, rf"{_BARE_NUMERAL}(?=$|[:|,;.)]| ?-| \()")
+)
+_GROUP = re.compile(r"\[[^\[\]]*+\] ?")
+_VERSION = re.compile(r"[(\[]?v\d[)\]]?", re.IGNORECASE)
+_SEPARATORS = " -–—:,|·•"
+
+
+def better_title(title: str, *, series: str, number: str) -> str:
+    """Return a title without what only repeats the series and the number; often nothing is left."""
+    text = " ".join(title.split())
+    number = canonical_number(number)
+    inner = _GROUP.sub("", text, count=1) if text.startswith("[") else text
+    rest = _without_number(_without_series(inner, series, number), number)
+    if rest == inner:
+        rest = text
+    if series and rest.casefold().endswith(series.casefold()):
+        start = rest[: -len(series)].rstrip()
+        rest = start.rstrip(_SEPARATORS) if not start or start[-1] in _SEPARATORS else rest
+    return "" if _VERSION.fullmatch(rest) else rest
+
+
+def _without_series(text: str, series: str, number: str) -> str:
+    """Cut the name of the series, where nothing goes on with it: `One Piece Red` is another name."""
+    if not series or text[: len(series)].casefold() != series.casefold():
+        return text
+    rest = text[len(series) :]
+    cut = rest.lstrip(_SEPARATORS)
+    goes_on = rest[:1].isalnum() or (
+        rest.lstrip() == cut and cut != "" and _without_number(cut, number) == cut
+    )
+    return text if goes_on else cut
+
+
+def _without_number(text: str, number: str) -> str:
+    """Cut the chapter's own number with all that belongs to it."""
+    for pattern in _STARTS:
+        found = pattern.match(text) if number else None
+        if found and canonical_number(found["number"]) == number:
+            return text[found.end() :].removeprefix(".").removeprefix(")").strip(_SEPARATORS)
+    return text
