@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 from headgate.app.parts import Parts, build_parts
+from headgate.connectors.protocol import CallKind, LaneDefault
 from headgate.domain.messages import LiveEvent, Message
 from headgate.intake import requests
 from headgate.intake.discovery import follow_all
@@ -298,12 +299,20 @@ class Bench:
             await connection.close()
 
 
-def build_bench(database: Database, url: str, profile: Profile = DEFAULT_PROFILE) -> Bench:
+def build_bench(
+    database: Database,
+    url: str,
+    profile: Profile = DEFAULT_PROFILE,
+    *,
+    lanes: Mapping[CallKind, LaneDefault] | None = None,
+) -> Bench:
     """Put a world with one account and one stream around a database."""
     # Lanes wait on the clock; a pace without bounds keeps a hand-moved clock from standing still.
-    lanes = {kind: type(lane)(per_minute=1_000_000, burst=100_000) for kind, lane in profile.lanes.items()}
+    unbounded = {
+        kind: type(lane)(per_minute=1_000_000, burst=100_000) for kind, lane in profile.lanes.items()
+    }
     clock = VirtualClock(START)
-    world = World(1, clock, profile.but(lanes=lanes))
+    world = World(1, clock, profile.but(lanes={**unbounded, **(lanes or {})}))
     world.add_account("reader")
     world.add_stream("packs", title="Packs")
     return Bench(database, url, clock, world, make_parts(database, url, clock, world))

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from bench import Bench, build_bench
+from listing_bench import ListingBench
 from missing import Missing, build_missing
 
 from headgate.storage.database import Database
@@ -42,3 +43,19 @@ async def missing(database: Database, database_url: str) -> AsyncIterator[Missin
     await missing.follow()
     yield missing
     await missing.close()
+
+
+@pytest.fixture
+async def listed(database: Database, database_url: str) -> AsyncIterator[ListingBench]:
+    """Listings that are looked at one by one."""
+    listed = ListingBench(build_bench(database, database_url, PRESETS["plain"]))
+    yield listed
+    await listed.close()
+
+
+@pytest.fixture
+async def swept(database: Database, database_url: str) -> AsyncIterator[ListingBench]:
+    """Listings of a site that tells all its news at once."""
+    swept = ListingBench(build_bench(database, database_url, PRESETS["plain"].but(sweeps=True)))
+    yield swept
+    await swept.close()

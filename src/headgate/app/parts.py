@@ -17,9 +17,11 @@ from headgate.intake.again import SingleMessages
 from headgate.intake.judging import Judge
 from headgate.intake.look import Looker
 from headgate.intake.misses import MissRetries
+from headgate.intake.poll import Poller
 from headgate.intake.rechecks import Rechecks
 from headgate.intake.rules import RulesCache
 from headgate.intake.scan import Scanner
+from headgate.intake.sweep import Sweeper
 from headgate.jobs.cron import install_schedules
 from headgate.jobs.execution import Execution
 from headgate.jobs.kinds import Kinds
@@ -111,6 +113,8 @@ def build_parts(
             MissRetries(messages).kind(),
             Rechecks(messages).kind(),
             Ingest(clock, ids).kind(),
+            Poller(links, clock, ids, randomness.fork("poll"), rules, settings.series).kind(),
+            Sweeper(links, clock, ids, randomness.fork("sweep"), rules, settings.series).kind(),
             Firing(clock, ids).kind(),
             _sender(settings, links, clock, ids, randomness).kind(),
         ]

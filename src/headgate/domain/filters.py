@@ -15,6 +15,7 @@ from typing import Literal
 
 from headgate.domain.channel_settings import ChannelSettings
 from headgate.domain.file_types import UNKNOWN, bare_type, endings_of, is_picture, type_by_name
+from headgate.domain.items import POST_TYPE
 from headgate.domain.link_patterns import matches_link
 
 Verdict = Literal[
@@ -121,6 +122,8 @@ def verdict(candidate: Candidate, by: Filter) -> Verdict:
         author = candidate.author.casefold()
         if author in by.excluded_authors or (by.authors and author not in by.authors):
             return "author"
+    if candidate.mime_type == POST_TYPE:
+        return KEPT
     return _judge_link(candidate.url, by) if candidate.url else _judge_file(candidate, by)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-ItemKind = Literal["package", "clip", "picture", "file", "link"]
+ItemKind = Literal["package", "clip", "picture", "file", "link", "post"]
+
+POST_TYPE = "text/x-post"
+"""The type of an entry of a feed, which is not a file and more than a link."""
 
 _ARCHIVE = re.compile(
     r"\.(zip|rar|7z|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz|zst)|(?P<volume>[zr]\d\d)|(7z|zip|rar)\.(?P<part>\d{3}))$",
@@ -14,7 +17,9 @@ _ARCHIVE = re.compile(
 
 
 def item_kind(*, file_name: str, mime_type: str, url: str = "") -> ItemKind:
-    """Tell links, packages, clips and pictures from other files; a name outranks what a platform guesses."""
+    """Tell posts, links, packages, clips and pictures from files; a name outranks a platform's guess."""
+    if mime_type == POST_TYPE:
+        return "post"
     if url:
         return "link"
     if _ARCHIVE.search(file_name):
@@ -26,8 +31,10 @@ def item_kind(*, file_name: str, mime_type: str, url: str = "") -> ItemKind:
     return "file"
 
 
-def item_title(file_name: str, *, url: str = "") -> str:
+def item_title(file_name: str, *, mime_type: str = "", url: str = "") -> str:
     """Return the name that people see: without the ending, underscores as spaces, volumes told apart."""
+    if mime_type == POST_TYPE and file_name:
+        return file_name
     if url:
         return url.partition("://")[2].removeprefix("www.").rstrip("/") or url
     if not file_name:

@@ -118,7 +118,7 @@ class Ingest:
                 content_id=sighting.content_id,
             ),
             kind=item_kind(file_name=sighting.file_name, mime_type=sighting.mime_type, url=sighting.url),
-            title=item_title(sighting.file_name, url=sighting.url),
+            title=item_title(sighting.file_name, mime_type=sighting.mime_type, url=sighting.url),
             size_bytes=sighting.size_bytes,
             sent_at=sighting.sent_at,
         )

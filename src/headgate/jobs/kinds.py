@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -20,8 +20,11 @@ Handler = Callable[[Job[K]], Awaitable[None]]
 class WorkRows(Protocol[RowKey_contra]):
     """The rows that hold the work of a kind; a job only says which of them to look at."""
 
-    async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
-        """Return the keys of due rows that have no job, the longest due first."""
+    async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> Sequence[str | Wake]:
+        """Return the keys of due rows that have no job, the longest due first.
+
+        Where their priorities differ from the kind's, whole wake-ups.
+        """
         ...
 
     async def park(self, tx: Tx, key: RowKey_contra, *, now: datetime) -> None:

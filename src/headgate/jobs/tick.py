@@ -56,8 +56,10 @@ class Tick:
             room = MOST_QUEUED - await engine.count_queued(tx, kind=kind.name, most=MOST_QUEUED)
             if room <= 0:
                 return
-            keys = await kind.rows.list_due(tx, now=now, limit=min(room, DUE_PER_TICK))
-            await enqueue(tx, [Wake(kind.name, key, kind.priority) for key in keys])
+            due = await kind.rows.list_due(tx, now=now, limit=min(room, DUE_PER_TICK))
+            await enqueue(
+                tx, [one if isinstance(one, Wake) else Wake(kind.name, one, kind.priority) for one in due]
+            )
 
     async def _bury_held(self, tx: Tx, now: datetime) -> None:
         for held in await engine.list_held(tx):

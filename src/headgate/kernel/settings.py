@@ -194,6 +194,19 @@ class IntakeSettings(Section):
         return value
 
 
+class SeriesSettings(Section):
+    """How listings are looked at: feeds, and series on manga sites."""
+
+    poll_concurrency: int = Field(
+        default=5, ge=1, le=1000, description="Listings that are looked at at once over all workers."
+    )
+    shortest_s: float = _interval(300, "Shortest time between two looks at a listing.")
+    sweep_s: float = _interval(300, "Time between two sweeps of a site that tells all its news at once.")
+    net_s: float = _interval(
+        604800, "How often a listing of such a site is looked at by itself all the same."
+    )
+
+
 class OutflowSettings(Section):
     """How messages are sent, where an account's own settings do not say."""
 
@@ -232,6 +245,7 @@ class Settings:
     web: WebSettings
     jobs: JobsSettings
     intake: IntakeSettings
+    series: SeriesSettings
     outflow: OutflowSettings
     demo: DemoSettings
     origins: Mapping[str, str]
@@ -250,6 +264,7 @@ SECTIONS: dict[str, type[Section]] = {
     "web": WebSettings,
     "jobs": JobsSettings,
     "intake": IntakeSettings,
+    "series": SeriesSettings,
     "outflow": OutflowSettings,
     "demo": DemoSettings,
 }

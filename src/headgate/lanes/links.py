@@ -15,6 +15,9 @@ from headgate.domain.pacing import LanePlan
 from headgate.lanes.lane import Lanes
 from headgate.lanes.plans import plan_lanes
 
+HOST_KINDS: frozenset[CallKind] = frozenset({"list", "sweep", "find"})
+"""Calls that a host counts, whoever makes them."""
+
 
 class Secrets(Protocol):
     """Where an account's secrets come from."""
@@ -46,6 +49,8 @@ class Links:
     _open: dict[UUID, tuple[int, Link]] = field(default_factory=dict[UUID, tuple[int, Link]])
     """Each with its sign-in."""
     _opening: dict[UUID, asyncio.Lock] = field(default_factory=dict[UUID, asyncio.Lock])
+    _hosts: set[str] = field(default_factory=set[str])
+    """Owners of lanes of hosts that are there."""
 
     def manifest(self, platform: str) -> Manifest:
         return self._connector(platform).manifest
@@ -54,12 +59,22 @@ class Links:
         """Return the lanes that an account of a platform gets."""
         return plan_lanes(self.manifest(platform).lanes, send_per_minute=self.send_per_minute)
 
+    def host_of(self, platform: str, listing: str) -> str:
+        """Return the host that answers for a listing."""
+        return self._connector(platform).host_of(listing)
+
     @asynccontextmanager
-    async def call(self, account: AccountRef, kind: CallKind) -> AsyncGenerator[Link, None]:
-        """Make one call in the block, when its lane permits it; whatever it raises is one of our errors."""
+    async def call(
+        self, account: AccountRef, kind: CallKind, *, host: str = ""
+    ) -> AsyncGenerator[Link, None]:
+        """Make one call in the block, when its lane permits it; whatever it raises is one of our errors.
+
+        The lane is the account's, or the host's where one is named: it counts calls by address.
+        """
         link = await self.link(account)
+        owner = await self._host_lanes(account.platform, host) if host else str(account.id)
         try:
-            async with self.lanes.call(str(account.id), kind), self._classifying(account):
+            async with self.lanes.call(owner, kind), self._classifying(account):
                 yield link
         except (AuthFailed, Restricted):
             # After the next sign-in this connection would still be that of a session that has ended.
@@ -118,6 +133,17 @@ class Links:
         secrets = await self.secrets.secrets_of(account.id)
         async with self._classifying(account):
             return await connector.open(account.name, secrets)
+
+    async def _host_lanes(self, platform: str, host: str) -> str:
+        """Return the owner of a host's lanes; set them up if need be."""
+        owner = f"host:{platform}/{host}"
+        if owner not in self._hosts:
+            plans = plan_lanes(
+                {kind: lane for kind, lane in self.manifest(platform).lanes.items() if kind in HOST_KINDS}
+            )
+            await self.lanes.ensure(owner, plans, established=True)
+            self._hosts.add(owner)
+        return owner
 
     def _connector(self, platform: str) -> Connector:
         connector = self.connectors.get(platform)

@@ -125,6 +125,11 @@ async def mark_deleted(tx: Tx, channel_id: UUID, message_keys: Sequence[str], *,
     )
 
 
+async def rename_posts(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> int:
+    """Let the items of posts follow their titles; returns how many did."""
+    return await tx.execute(Q["rename_posts"], channel_id=channel_id, message_keys=list(message_keys))
+
+
 async def list_waiting_channels(tx: Tx, *, limit: int) -> list[str]:
     return await tx.column(Q["list_waiting_channels"], limit=limit)
 

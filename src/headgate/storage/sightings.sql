@@ -146,3 +146,10 @@ cross join lateral (
     select id from item where channel_id = %(channel_id)s and content_key = n.content_key limit 1
 ) as i
 where s.id = n.sighting_id
+
+-- name: rename_posts
+-- A feed that gives an entry another title means the same post.
+update item i set title = s.file_name
+from sighting s
+where s.channel_id = %(channel_id)s and s.message_key = any(%(message_keys)s) and s.attachment_key = 'entry'
+  and i.id = s.item_id and i.kind = 'post' and s.file_name <> '' and i.title <> s.file_name

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
-from headgate.connectors.protocol import CallKind, DedupeWindow, LaneDefault, Manifest
+from headgate.connectors.protocol import CallKind, Capability, DedupeWindow, LaneDefault, Manifest
 from headgate.domain.messages import Lens
 from headgate.kernel.randomness import Randomness
 
@@ -27,6 +27,12 @@ _LANES: Mapping[CallKind, LaneDefault] = MappingProxyType(
         "prepare": LaneDefault(per_minute=240, burst=20),
     }
 )
+
+
+_CAPABILITIES: frozenset[Capability] = frozenset(
+    {"streams", "live", "listings", "find", "download", "send", "forward", "bulk_heads"}
+)
+_SWEEPING: frozenset[Capability] = frozenset({"sweep"})
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,8 @@ class Profile:
     """A backdated or future-dated message claims a time that is up to so much wrong."""
 
     page_size: int = 100
+    sweeps: bool = False
+    """A host tells what is new in all of its listings at once."""
     heads_per_call: int = 100
     short_page_proves_bound: bool = True
     opaque_bookmarks: bool = False
@@ -105,19 +113,7 @@ class Profile:
         return Manifest(
             platform="simulated",
             title="Simulated platform",
-            capabilities=frozenset(
-                {
-                    "streams",
-                    "live",
-                    "listings",
-                    "sweep",
-                    "find",
-                    "download",
-                    "send",
-                    "forward",
-                    "bulk_heads",
-                }
-            ),
+            capabilities=_CAPABILITIES | _SWEEPING if self.sweeps else _CAPABILITIES,
             licence="MIT",
             lenses=self.lenses,
             settle_margin_s=self.settle_margin_s,

@@ -318,8 +318,9 @@ create table miss (
     channel_id uuid not null references channel (id) on delete cascade,
     message_key text not null,
     attachment_key text not null default '',
-    -- 'read': the message cannot be parsed; 'ingest': no item could be made of it.
-    stage text not null check (stage in ('read', 'ingest')),
+    -- 'read': the message cannot be parsed; 'ingest': no item could be made of it; 'entry': an entry of a listing
+    -- cannot be understood, and is looked at again whenever the listing is.
+    stage text not null check (stage in ('read', 'ingest', 'entry')),
     error_class text not null,
     error_message text not null,
     attempts int not null default 1,

@@ -58,6 +58,8 @@ create table listing (
     changed_at timestamptz,
     polls bigint not null default 0,
     warning text not null default '',
+    -- A person wants it looked at, now.
+    asked boolean not null default false,
     -- The source said that it is gone for good.
     gone_at timestamptz,
     foreign key (platform, host) references host (platform, name)
@@ -208,92 +210,105 @@ create table reading (
     primary key (user_id, series_id)
 );
 
--- Takes the new and changed entries of one listing with all that follows from them, and tells what was new. The series
--- are locked first and in their order, and each statement sees what was committed before it: so two sources of one
--- series cannot both make the same chapter, and none can miss the other's. A release that got another number moves to
--- that chapter. Only better words replace a chapter's title; its time is the earliest that is known.
+-- Takes new and changed entries of listings with all that follows from them, and tells what came of each listing. The
+-- series are locked first and in their order, and each statement sees what was committed before it: so two sources of
+-- one series cannot both make the same chapter, and none can miss the other's. A release that got another number moves
+-- to that chapter. Only better data replaces a chapter's: a title where there was none, the earliest time.
 create function headgate_take_releases(
-    of_channel uuid, series_ids uuid[], chapter_ids uuid[], keys text[], places text[], numbers text[], volumes text[],
-    chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[], languages text[],
-    groups text[], externals boolean[], published timestamptz[], fingerprints bigint[], first_look boolean,
-    at timestamptz
-) returns table (new_chapters int, new_releases int, written int, news_rows int)
+    channel_ids uuid[], series_ids uuid[], chapter_ids uuid[], chapter_keys text[], places text[], numbers text[],
+    volumes text[], chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[],
+    languages text[], scan_groups text[], externals boolean[], published timestamptz[], fingerprints bigint[],
+    first_looks boolean[], taken_at timestamptz
+) returns table (
+    of_channel uuid, new_releases int, changed_releases int, news_rows int, new_chapters int, changed_chapters int
+)
 language plpgsql as $$
 declare
-    known uuid[];
-    added uuid[];
+    chapters uuid[];
     left_behind uuid[];
+    added uuid[];
 begin
     perform from series s where s.id = any(series_ids) order by s.id for update;
 
-    with e as (
-        select distinct on (s, k) s as series_id, k as key, i, p as place, n as number, v as volume, t as title,
-               min(d) over (partition by s, k) as published_at
-        from unnest(series_ids, chapter_ids, keys, places, numbers, volumes, chapter_titles, published)
-            as x (s, i, k, p, n, v, t, d)
-        order by s, k, length(t) desc, t
-    ), inserted as (
+    with entry as (
+        select distinct on (e.series_id, e.key) e.*, min(e.at) over (partition by e.series_id, e.key) as first_at
+        from unnest(series_ids, chapter_ids, chapter_keys, places, numbers, volumes, chapter_titles, published)
+            as e (series_id, id, key, place, number, volume, title, at)
+        order by e.series_id, e.key, e.title = '', e.volume = '', e.at, e.id
+    ), written as (
         insert into chapter as c (id, series_id, key, place, number, volume, title, published_at, seen_at)
-        select i, series_id, key, place, number, volume, title, published_at, at from e
-        order by series_id, key
+        select e.id, e.series_id, e.key, e.place, e.number, e.volume, e.title, e.first_at, taken_at from entry e
+        order by e.series_id, e.key
         on conflict (series_id, key) do update set
             title = case when c.title = '' then excluded.title else c.title end,
             volume = case when c.volume = '' then excluded.volume else c.volume end,
             published_at = least(c.published_at, excluded.published_at)
         where (c.title = '' and excluded.title <> '') or (c.volume = '' and excluded.volume <> '')
-            or excluded.published_at < c.published_at
-            or (c.published_at is null and excluded.published_at is not null)
+            or least(c.published_at, excluded.published_at) is distinct from c.published_at
         returning c.xmax = 0 as is_new
     )
-    select count(*) filter (where is_new), count(*) into new_chapters, written from inserted;
+    select count(*) filter (where is_new), count(*) filter (where not is_new) into new_chapters, changed_chapters
+    from written;
 
-    select array_agg(c.id order by x.o) into known
-    from unnest(series_ids, keys) with ordinality as x (s, k, o)
-    join chapter c on c.series_id = x.s and c.key = x.k;
+    select array_agg(c.id order by e.n) into chapters
+    from unnest(series_ids, chapter_keys) with ordinality as e (series_id, key, n)
+    join chapter c on c.series_id = e.series_id and c.key = e.key;
 
     select array_agg(distinct r.chapter_id) into left_behind
-    from unnest(entry_keys, known) as x (k, c)
-    join release r on r.channel_id = of_channel and r.entry_key = x.k and r.chapter_id <> x.c;
+    from unnest(channel_ids, entry_keys, chapters) as e (channel_id, key, chapter_id)
+    join release r on r.channel_id = e.channel_id and r.entry_key = e.key and r.chapter_id <> e.chapter_id;
 
-    with upserted as (
+    with written as (
         insert into release as r (id, channel_id, entry_key, chapter_id, title, url, language, scan_group, external,
                                   published_at, fingerprint, seen_at)
-        select i, of_channel, k, c, t, u, l, g, x, d, f, at
-        from unnest(release_ids, entry_keys, known, titles, urls, languages, groups, externals, published, fingerprints)
-            as e (i, k, c, t, u, l, g, x, d, f)
-        order by k
+        select e.*, taken_at
+        from unnest(release_ids, channel_ids, entry_keys, chapters, titles, urls, languages, scan_groups, externals,
+                    published, fingerprints) as e (id, channel_id, key)
+        order by e.channel_id, e.key
         on conflict (channel_id, entry_key) do update set
             chapter_id = excluded.chapter_id, title = excluded.title, url = excluded.url,
             language = excluded.language, scan_group = excluded.scan_group, external = excluded.external,
             published_at = excluded.published_at, fingerprint = excluded.fingerprint, removed_at = null
+        where r.fingerprint <> excluded.fingerprint or r.removed_at is not null
+            or r.chapter_id <> excluded.chapter_id
         returning r.id, r.xmax = 0 as is_new
     )
-    select array_agg(id) filter (where is_new), count(*) filter (where is_new), written + count(*)
-    into added, new_releases, written from upserted;
+    select array_agg(id) filter (where is_new) into added from written;
 
     delete from chapter c
     where c.id = any(left_behind) and not exists (select from release r where r.chapter_id = c.id);
 
-    update series s set latest_order = g.place, latest_chapter = g.number, latest_published_at = g.published_at
+    update series s
+    set latest_order = g.place, latest_chapter = g.number, latest_published_at = g.published_at
     from (
         select distinct on (c.series_id) c.series_id, c.place, c.number, c.published_at
-        from chapter c where c.id = any(known) and c.number <> ''
+        from chapter c where c.id = any(chapters) and c.number <> ''
         order by c.series_id, c.place desc
-    ) g
+    ) as g
     where s.id = g.series_id
       and (s.latest_order is null or g.place > s.latest_order
            or (g.place = s.latest_order and g.published_at is distinct from s.latest_published_at));
 
-    insert into news (channel_id, release_id, at)
-    select of_channel, r.id, headgate_take_releases.at
-    from release r join chapter c on c.id = r.chapter_id
-    where r.id = any(added) and exists (
-        select from follow f
-        where (f.series_id = c.series_id or f.channel_id = of_channel or f.search is not null)
-          and f.since <= coalesce(r.published_at, case when not first_look then headgate_take_releases.at end)
+    return query
+    with told as (
+        insert into news (channel_id, release_id, at)
+        select r.channel_id, r.id, taken_at
+        from unnest(channel_ids, entry_keys, first_looks) as e (channel_id, key, first_look)
+        join release r on r.channel_id = e.channel_id and r.entry_key = e.key
+        join chapter c on c.id = r.chapter_id
+        where r.id = any(added) and exists (
+            select from follow f
+            where (f.series_id = c.series_id or f.channel_id = r.channel_id or f.search is not null)
+              and f.since <= coalesce(r.published_at, case when not e.first_look then taken_at end)
+        )
+        order by c.place, r.id
+        returning news.channel_id
     )
-    order by c.place, r.id;
-    get diagnostics news_rows = row_count;
-    return next;
+    select e.channel_id, count(*) filter (where e.id = any(added))::int,
+           count(*) filter (where e.id <> all(coalesce(added, '{}')))::int,
+           (select count(*) from told t where t.channel_id = e.channel_id)::int,
+           headgate_take_releases.new_chapters, headgate_take_releases.changed_chapters
+    from unnest(channel_ids, release_ids) as e (channel_id, id)
+    group by e.channel_id;
 end
 $$;

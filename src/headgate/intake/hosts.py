@@ -1,0 +1,38 @@
+"""Hosts that fail are left alone as one: five failed looks at any of their listings, then one probe."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from headgate.domain.breaker import fail, state_of
+from headgate.domain.errors import Transient, WorkError, error_class
+from headgate.storage import hosts
+from headgate.storage.database import Database, Tx
+from headgate.storage.hosts import HostName
+
+PROBE_S = 120.0
+"""For so long whoever probes a host does so alone."""
+
+
+async def claim_probe(database: Database, host: HostName, *, now: datetime) -> bool:
+    """Take the one try that a half-open host gets; false if somebody else has it."""
+    async with database.transaction() as tx:
+        return await hosts.claim_probe(tx, host, until=now + timedelta(seconds=PROBE_S), now=now)
+
+
+async def note_failure(
+    tx: Tx, host: HostName, error: WorkError, *, probing: bool, now: datetime
+) -> datetime | None:
+    """Count a failed call against its host, if it is the host's; returns until when it is left alone.
+
+    Calls that were under way when the breaker opened say nothing new.
+    """
+    breaker = await hosts.lock_host(tx, host)
+    if not isinstance(error, Transient):
+        return None
+    if probing or state_of(breaker, now=now) != "open":
+        breaker = fail(breaker, now=now)
+        await hosts.fail_host(
+            tx, host, breaker, error_class=error_class(error), error_message=str(error), now=now
+        )
+    return breaker.open_until

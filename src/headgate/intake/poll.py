@@ -1,0 +1,357 @@
+"""Polling: looks at listings when they are due, and takes in what is new.
+
+A look is one job: ask, compare with what is known, and write all effects together with the job's end. An
+answer without news writes nothing but when it came. A failure is counted once a look, however often it was
+repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from headgate.domain.breaker import fail, state_of
+from headgate.domain.errors import (
+    AuthFailed,
+    Elsewhere,
+    Gone,
+    RateLimited,
+    Restricted,
+    WorkError,
+    error_class,
+)
+from headgate.domain.listings import Listed
+from headgate.domain.polling import PollDecision, PollStand, decide_poll
+from headgate.domain.rhythm import MOST_ARRIVALS, next_look, tier_of
+from headgate.domain.rules import ChannelRules
+from headgate.domain.schedule import JITTER
+from headgate.intake.entries import Sorted, chutes_of, sort_entries
+from headgate.intake.hosts import claim_probe, note_failure
+from headgate.intake.rules import RulesCache
+from headgate.intake.taking import News, take_news, tell_news
+from headgate.jobs.job import Job
+from headgate.jobs.kinds import Kind, Wake
+from headgate.jobs.wake import enqueue
+from headgate.kernel.clock import Clock
+from headgate.kernel.ids import Ids
+from headgate.kernel.logs import get_logger
+from headgate.kernel.randomness import Randomness
+from headgate.kernel.settings import SeriesSettings
+from headgate.lanes.accounts import note_account
+from headgate.lanes.links import AccountRef, Links
+from headgate.storage import hosts, listings, releases, watches
+from headgate.storage.database import Tx
+from headgate.storage.hosts import HostName
+from headgate.storage.listings import ListingRow, Source, Standing
+
+log = get_logger("intake")
+
+KIND = "poll"
+ASKED = 10
+PRIORITIES = {"HOT": 1, "WARM": 0, "COLD": -1}
+TRIES = 3
+MOST_PARTS = 25
+"""Parts of one answer; no site tells more than 10,000 entries in parts of 500."""
+APART = timedelta(hours=1)
+
+
+class ListingRows:
+    """Due listings as the work of the kind `poll`."""
+
+    async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[Wake]:
+        due = await listings.list_due_listings(tx, now=now, limit=limit)
+        return [Wake(KIND, one.key, ASKED if one.asked else PRIORITIES[one.tier]) for one in due]
+
+    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
+        await listings.set_listing_due(tx, key, due_at=None, now=now)
+
+    async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
+        await listings.set_listing_due(tx, key, due_at=now, now=now)
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look under way."""
+
+    listing: ListingRow
+    account: AccountRef
+    rules: ChannelRules
+    sources: Sequence[Source]
+    reason: str
+    now: datetime
+    probing: bool = False
+    """Its host does not answer, and this is the one try."""
+
+    @property
+    def host(self) -> HostName:
+        return HostName(self.listing.platform, self.listing.host)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All parts of an answer as one, its entries told apart."""
+
+    listed: Listed
+    found: Sorted
+    news: News = field(default_factory=News)
+
+
+@dataclass
+class Poller:
+    """Looks at listings."""
+
+    links: Links
+    clock: Clock
+    ids: Ids
+    randomness: Randomness
+    rules: RulesCache
+    settings: SeriesSettings
+
+    def kind(self) -> Kind[UUID]:
+        return Kind(
+            name=KIND,
+            parse_key=UUID,
+            handle=self.poll,
+            rows=ListingRows(),
+            concurrency=self.settings.poll_concurrency,
+        )
+
+    async def poll(self, job: Job[UUID]) -> None:
+        """Look at one listing, if that is due and nothing speaks against it."""
+        look = await self._begin(job)
+        if look is None:
+            return
+        try:
+            answer = await self._ask(job, look)
+        except (RateLimited, Elsewhere):
+            raise
+        except (AuthFailed, Restricted) as error:
+            await note_account(job.database, look.account, error, now=look.now)
+        except Gone as error:
+            await self._end_gone(job, look, error)
+        except WorkError as error:
+            if error.retryable and job.attempt < TRIES and _is_first_failure(look):
+                raise
+            await self._fail(job, look, error)
+        else:
+            await self._succeed(job, look, answer)
+
+    async def _begin(self, job: Job[UUID]) -> Look | None:
+        """Decide whether to look; if not, write down why and when to decide again."""
+        now = self.clock.now()
+        async with job.database.transaction() as tx:
+            rules = await self.rules.get(tx, job.key)
+            listing = await listings.get_listing(tx, job.key)
+            sources = (await listings.list_sources(tx, [job.key]))[job.key]
+        if listing is None or listing.due_at is None or listing.due_at > now:
+            return None
+        decision = decide_poll(_stand(listing, rules), now=now)
+        if decision.look and listing.account_id is not None:
+            account = AccountRef(
+                listing.account_id,
+                listing.platform,
+                listing.account_name,
+                listing.established,
+                listing.sign_in,
+            )
+            look = Look(listing, account, rules, sources, decision.reason, now)
+            if state_of(listing.host_breaker, now=now) == "closed" or listing.asked:
+                return look
+            if await claim_probe(job.database, look.host, now=now):
+                return replace(look, probing=True)
+            decision = PollDecision(look=False, reason="host_open", due_at=now + timedelta(seconds=60))
+        async with job.finish() as tx:
+            if await listings.plan_listing(
+                tx, listing, due_at=decision.due_at, reason=decision.reason, now=now
+            ):
+                await enqueue(tx, [Wake(KIND, job.raw_key)])
+        return None
+
+    async def _ask(self, job: Job[UUID], look: Look) -> Answer:
+        """Ask for all parts of the answer, and tell what of it is new."""
+        listing = look.listing
+        cursor = listing.cursor
+        parts: list[Listed] = []
+        while not parts or (parts[-1].more and len(parts) < MOST_PARTS):
+            async with self.links.call(look.account, "list", host=listing.host) as link:
+                parts.append(await link.list(listing.key, cursor))
+            cursor = parts[-1].cursor
+        listed = _join(parts)
+        sources = _with_resets(look.sources, listed.numbers_reset)
+        found = sort_entries(listed.entries, chutes_of(sources), first_look=listing.succeeded_at is None)
+        found.bad.extend(listed.bad)
+        if listed.unchanged:
+            return Answer(listed, found)
+        complete = frozenset({listing.channel_id}) if listed.complete else frozenset[UUID]()
+        async with job.database.transaction() as tx:
+            news = await tell_news(tx, {listing.channel_id: found}, complete=complete)
+        return Answer(listed, found, news)
+
+    async def _succeed(self, job: Job[UUID], look: Look, answer: Answer) -> None:
+        listing, now = look.listing, look.now
+        async with job.finish() as tx:
+            rules = await self.rules.get(tx, listing.channel_id)
+            await self._mend(tx, look)
+            changed = await take_news(
+                tx, answer.news, rules={listing.channel_id: rules}, ids=self.ids, now=now
+            )
+            standing = self._standing(look, answer, changed=changed)
+            if not answer.listed.unchanged:
+                await self._note(tx, look, answer, standing)
+            if await listings.plan_listing(
+                tx,
+                listing,
+                due_at=self._next(look, standing),
+                reason=look.reason,
+                now=now,
+                checked=True,
+                succeeded=True,
+            ):
+                await enqueue(tx, [Wake(KIND, job.raw_key)])
+
+    async def _mend(self, tx: Tx, look: Look) -> None:
+        listing = look.listing
+        if listing.host_failures:
+            await hosts.mend_host(tx, look.host, now=look.now)
+        if listing.failures:
+            await watches.mend_watch(tx, channel_id=listing.channel_id, account_id=look.account.id)
+
+    async def _note(self, tx: Tx, look: Look, answer: Answer, standing: Standing) -> None:
+        """Write down what the answer says of the listing itself."""
+        listing, listed = look.listing, answer.listed
+        await releases.clear_bad_entries(tx, listing.channel_id, but=[bad.key for bad in answer.found.bad])
+        await listings.note_answer(tx, listing, standing, now=look.now)
+        if listed.title and listed.title != listing.title:
+            await listings.title_listing(tx, listing.channel_id, title=listed.title)
+        if listed.numbers_reset is not None:
+            await listings.note_reset(tx, listing.channel_id, numbers_reset=listed.numbers_reset)
+        if listed.moved_to and listed.moved_to != listing.key:
+            host = HostName(listing.platform, self.links.host_of(listing.platform, listed.moved_to))
+            await hosts.upsert_host(tx, host, swept=listing.swept, now=look.now)
+            await listings.move_listing(tx, listing.channel_id, key=listed.moved_to, host=host.name)
+
+    def _standing(self, look: Look, answer: Answer, *, changed: bool) -> Standing:
+        listing, listed, now = look.listing, answer.listed, look.now
+        arrivals = merge_arrivals(
+            listing.arrivals, [entry.published_at for entry in listed.entries if entry.published_at], now=now
+        )
+        tier, reason = tier_of(arrivals, now=now)
+        if listing.tier_pinned:
+            tier, reason = listing.tier, listing.tier_reason
+        return Standing(
+            cursor=listing.cursor if listed.unchanged else listed.cursor,
+            arrivals=arrivals,
+            rest_until=None if listed.rest_s is None else now + timedelta(seconds=listed.rest_s),
+            tier=tier,
+            tier_reason=reason,
+            warning="; ".join(listed.warnings)[:500],
+            changed=changed,
+        )
+
+    def _next(self, look: Look, standing: Standing) -> datetime:
+        """Return when to look next: in the listing's own rhythm, or as a safety net where a sweep tells."""
+        now = look.now
+        if look.listing.swept:
+            net_s = self.randomness.jittered(self.settings.net_s, part=0.5)
+            return now + timedelta(seconds=net_s)
+        rest_s = None if standing.rest_until is None else (standing.rest_until - now).total_seconds()
+        due_at = next_look(
+            tier=standing.tier,
+            arrivals=standing.arrivals,
+            now=now,
+            knobs=look.rules.schedule,
+            rest_s=rest_s,
+            shortest_s=self.settings.shortest_s,
+        ).due_at
+        # Later, never earlier: nothing may be asked more often than it was said.
+        late_s = (due_at - now).total_seconds() * JITTER
+        return due_at + timedelta(seconds=self.randomness.uniform(0, late_s))
+
+    async def _fail(self, job: Job[UUID], look: Look, error: WorkError) -> None:
+        """Count one failure, for the watch and for its host, and leave both alone as their breakers say."""
+        listing, now = look.listing, look.now
+        log.warning("a listing cannot be read", listing=listing.title, host=listing.host, reason=str(error))
+        breaker = fail(listing.breaker, now=now)
+        async with job.finish() as tx:
+            host_until = await note_failure(tx, look.host, error, probing=look.probing, now=now)
+            await watches.fail_watch(
+                tx,
+                channel_id=listing.channel_id,
+                account_id=look.account.id,
+                breaker=breaker,
+                error_class=error_class(error),
+                error_message=str(error),
+                now=now,
+            )
+            soon = now + timedelta(seconds=self.settings.shortest_s)
+            due_at = max(breaker.open_until or soon, host_until or soon)
+            reason = "host_open" if host_until else "breaker_open" if breaker.open_until else "failed"
+            await listings.plan_listing(tx, listing, due_at=due_at, reason=reason, checked=True, now=now)
+
+    async def _end_gone(self, job: Job[UUID], look: Look, error: Gone) -> None:
+        log.warning("a listing is gone for good", listing=look.listing.title, reason=str(error))
+        async with job.finish() as tx:
+            await self._mend(tx, look)
+            await watches.fail_watch(
+                tx,
+                channel_id=look.listing.channel_id,
+                account_id=look.account.id,
+                breaker=fail(look.listing.breaker, now=look.now),
+                error_class=error_class(error),
+                error_message=str(error),
+                now=look.now,
+            )
+            await listings.end_listing(tx, look.listing.channel_id, now=look.now)
+
+
+def merge_arrivals(known: Sequence[datetime], new: Sequence[datetime], *, now: datetime) -> list[datetime]:
+    """Return when entries were published, newest first; what came together counts once."""
+    apart: list[datetime] = []
+    for at in sorted({*known, *(at for at in new if at <= now)}, reverse=True):
+        if not apart or apart[-1] - at >= APART:
+            apart.append(at)
+        if len(apart) == MOST_ARRIVALS:
+            break
+    return apart
+
+
+def _is_first_failure(look: Look) -> bool:
+    """Tell whether trying again in seconds may help: all was well until now."""
+    return look.listing.failures == 0 and look.listing.host_failures == 0 and not look.probing
+
+
+def _stand(listing: ListingRow, rules: ChannelRules) -> PollStand:
+    return PollStand(
+        enabled=rules.enabled,
+        asked=listing.asked,
+        gone=listing.gone,
+        has_reader=listing.account_id is not None,
+        polled=listing.succeeded_at is not None,
+        host=listing.host_breaker,
+        watch=listing.breaker,
+        rest_until=listing.rest_until,
+    )
+
+
+def _join(parts: Sequence[Listed]) -> Listed:
+    """Return all parts as one answer; it is whole if the last part says so and nothing was left out."""
+    last = parts[-1]
+    return replace(
+        last,
+        entries=tuple(entry for part in parts for entry in part.entries),
+        bad=tuple(bad for part in parts for bad in part.bad),
+        warnings=tuple(dict.fromkeys(warning for part in parts for warning in part.warnings)),
+        title=next((part.title for part in parts if part.title), ""),
+        numbers_reset=next((part.numbers_reset for part in parts if part.numbers_reset is not None), None),
+        complete=last.complete and not last.more,
+        more=False,
+    )
+
+
+def _with_resets(sources: Sequence[Source], numbers_reset: bool | None) -> list[Source]:
+    """Return the sources with what the answer says of their numbers."""
+    if numbers_reset is None:
+        return list(sources)
+    return [source if source.pattern else replace(source, numbers_reset=numbers_reset) for source in sources]

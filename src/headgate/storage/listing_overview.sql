@@ -1,0 +1,26 @@
+-- name: listing_states
+-- For people: how listings stand, and why.
+select c.id as channel_id, c.platform, c.key, c.title, l.host, l.tier, l.tier_pinned, l.tier_reason, l.due_at, l.reason,
+       l.checked_at, l.succeeded_at, l.changed_at, l.polls, l.warning, l.gone_at, l.rest_until,
+       c.message_scan_enabled as enabled, coalesce(w.failures, 0) as failures, w.open_until,
+       coalesce(w.error_class, '') as error_class, coalesce(w.error_message, '') as error_message,
+       h.failures as host_failures, h.open_until as host_open_until, h.error_message as host_error, h.swept,
+       h.swept_at, coalesce(a.name, '') as reader
+from listing l
+join channel c on c.id = l.channel_id
+join host h on h.platform = l.platform and h.name = l.host
+left join account a on a.id = l.reader_id
+left join watch w on w.channel_id = l.channel_id and w.account_id = l.reader_id
+where (%(channel_ids)s::uuid[] is null or c.id = any(%(channel_ids)s))
+  and (lower(c.title), c.id) > (lower(%(after_title)s::text), %(after_id)s::uuid)
+order by lower(c.title), c.id limit %(limit)s
+
+-- name: list_tier_changes
+-- Newest first.
+select at, from_tier, to_tier, reason from tier_change where channel_id = %(channel_id)s order by number desc limit %(limit)s
+
+-- name: list_hosts
+-- For people: how hosts stand.
+select platform, name, failures, opened, open_until, error_class, error_message, failed_at, swept, due_at, swept_at, calls,
+       (select count(*) from listing l where l.platform = h.platform and l.host = h.name) as listings
+from host h order by platform, name

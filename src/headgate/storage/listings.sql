@@ -1,0 +1,138 @@
+-- name: insert_listing
+-- A channel that answers with its entries, due at once; a known one keeps everything.
+with added as (
+    insert into channel (id, platform, key, kind, title, created_at)
+    values (%(id)s, %(platform)s, %(key)s, 'listing', %(title)s, %(now)s)
+    on conflict (platform, key, scope) do nothing
+    returning id
+), found as (
+    select id from added union all
+    select id from channel where platform = %(platform)s and key = %(key)s and scope = '' and kind = 'listing'
+    limit 1
+), listed as (
+    insert into listing (channel_id, platform, host, reader_id, due_at, planned_at)
+    select id, %(platform)s, %(host)s, %(reader_id)s, %(now)s, %(now)s from found
+    on conflict (channel_id) do nothing
+), watched as (
+    insert into watch (channel_id, account_id, created_at) select id, %(reader_id)s, %(now)s from found
+    on conflict do nothing
+)
+select f.id as channel_id, exists (select from added) as is_new from found f
+
+-- name: list_due_listings
+-- Due listings without a job, the longest due first, with their tiers. Those of a host that is left alone are put off
+-- until it is tried again; they cost nothing until then. Who is claimed by another tick is passed over.
+with due as (
+    select l.channel_id, l.tier, l.asked, l.due_at, h.open_until
+    from listing l join host h on h.platform = l.platform and h.name = l.host
+    where l.due_at <= %(now)s
+      and not exists (select from pgqueuer where dedupe_key = 'poll:' || l.channel_id and status in ('queued', 'picked'))
+    order by l.due_at limit %(limit)s
+    for update of l skip locked
+), put_off as (
+    update listing l set due_at = d.open_until, planned_at = %(now)s, reason = 'host_open'
+    from due d where l.channel_id = d.channel_id and d.open_until > %(now)s and not d.asked
+)
+select channel_id::text as key, tier, asked from due
+where asked or open_until is null or open_until <= %(now)s
+order by due_at
+
+-- name: mend_listing_clock
+-- After the clock was set back nothing may stay due in a far future.
+update listing set due_at = %(now)s, planned_at = %(now)s where planned_at > %(now)s and due_at is not null
+
+-- name: get_listing
+-- One listing with all that a look at it needs to know.
+select l.channel_id, l.platform, c.key, c.title, l.host, l.cursor, l.due_at, l.wake_seq, l.reason, l.tier, l.tier_pinned,
+       l.tier_reason, l.arrivals, l.rest_until, l.asked, l.gone_at is not null as gone, l.succeeded_at, l.warning,
+       h.failures as host_failures, h.opened as host_opened, h.open_until as host_open_until, h.swept,
+       coalesce(w.failures, 0) as failures, coalesce(w.opened, 0) as opened, w.open_until,
+       a.id as account_id, coalesce(a.name, '') as account_name, coalesce(a.established, false) as established,
+       coalesce(a.sign_in, 0) as sign_in
+from listing l
+join channel c on c.id = l.channel_id
+join host h on h.platform = l.platform and h.name = l.host
+left join account a on a.id = l.reader_id and a.state = 'active'
+left join watch w on w.channel_id = l.channel_id and w.account_id = l.reader_id
+where l.channel_id = %(channel_id)s
+
+-- name: list_sources
+-- Which series these listings bring, the most particular pattern first.
+select s.channel_id, s.series_id, s.pattern, s.language, e.title as series_title, e.numbers_reset
+from series_source s join series e on e.id = s.series_id
+where s.channel_id = any(%(channel_ids)s)
+order by s.channel_id, length(s.pattern) desc, s.series_id
+
+-- name: plan_listing
+-- The end of a look. Whoever wanted something meanwhile has raised `wake_seq`: then it is due now.
+update listing set
+    due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz else least(%(due_at)s::timestamptz, %(now)s) end,
+    planned_at = %(now)s, reason = %(reason)s, asked = asked and wake_seq <> %(seen)s,
+    checked_at = coalesce(%(checked_at)s::timestamptz, checked_at),
+    succeeded_at = coalesce(%(succeeded_at)s::timestamptz, succeeded_at),
+    polls = polls + (%(checked_at)s::timestamptz is not null)::int
+where channel_id = %(channel_id)s
+returning due_at <= %(now)s
+
+-- name: note_answer
+-- What the answer says of the listing itself.
+update listing set cursor = %(cursor)s, arrivals = %(arrivals)s, rest_until = %(rest_until)s, tier = %(tier)s,
+    tier_reason = %(tier_reason)s, warning = %(warning)s,
+    changed_at = case when %(changed)s then %(now)s else changed_at end
+where channel_id = %(channel_id)s
+  and (cursor, arrivals, rest_until, tier, tier_reason, warning, %(changed)s)
+      is distinct from (%(cursor)s::jsonb, %(arrivals)s::timestamptz[], %(rest_until)s::timestamptz, %(tier)s,
+                        %(tier_reason)s, %(warning)s, false)
+
+-- name: note_tier_change
+-- Kept with its reason; the oldest fall out.
+with numbered as (
+    insert into tier_change (channel_id, number, at, from_tier, to_tier, reason)
+    select %(channel_id)s, coalesce(max(number), 0) + 1, %(now)s, %(from_tier)s, %(to_tier)s, %(reason)s
+    from tier_change where channel_id = %(channel_id)s
+    returning number
+)
+delete from tier_change t using numbered n where t.channel_id = %(channel_id)s and t.number <= n.number - 50
+
+-- name: end_listing
+-- The source says that it is gone for good: nothing looks at it until a person asks.
+update listing set gone_at = %(now)s, due_at = null, reason = 'gone', checked_at = %(now)s, asked = false
+where channel_id = %(channel_id)s
+
+-- name: move_listing
+-- The source has moved for good; a channel that is there already under that address stays as it is.
+update channel set key = %(key)s
+where id = %(channel_id)s and not exists (
+    select from channel o where o.platform = channel.platform and o.key = %(key)s and o.scope = channel.scope
+)
+
+-- name: set_listing_host
+-- Where it is answered for now.
+update listing set host = %(host)s where channel_id = %(channel_id)s
+
+-- name: title_listing
+-- Only a channel that is still called by its address takes the name that it gives itself.
+update channel set title = %(title)s where id = %(channel_id)s and title = key
+
+-- name: note_reset
+-- Whether chapter numbers begin anew with each volume, as the source tells.
+update series s set numbers_reset = %(numbers_reset)s
+from series_source o
+where o.series_id = s.id and o.channel_id = %(channel_id)s and o.pattern = '' and s.numbers_reset <> %(numbers_reset)s
+
+-- name: ask_listing
+-- A person wants it looked at now; what was said to be gone gets another chance.
+update listing set asked = true, gone_at = null, due_at = %(now)s, planned_at = %(now)s, reason = 'asked',
+    wake_seq = wake_seq + 1
+where channel_id = %(channel_id)s
+
+-- name: set_listing_due
+-- Parks a listing (no due time) or makes it due; either way a running look notices.
+update listing set due_at = %(due_at)s, planned_at = %(now)s, wake_seq = wake_seq + 1 where channel_id = %(channel_id)s
+
+-- name: pin_tier
+-- A person's choice outranks the rhythm; without one the rhythm decides again.
+update listing set tier = coalesce(%(tier)s, tier), tier_pinned = %(tier)s is not null,
+    tier_reason = case when %(tier)s is null then tier_reason else 'pinned' end,
+    due_at = least(due_at, %(now)s), wake_seq = wake_seq + 1
+where channel_id = %(channel_id)s

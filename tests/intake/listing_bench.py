@@ -1,0 +1,262 @@
+"""A host with listings, followed as series: what is published there, and what became of it here."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from bench import HEARTBEAT_S, Bench
+
+from headgate.connectors.protocol import FoundChannel
+from headgate.domain.listings import Entry
+from headgate.intake.listing_sources import ListingSources, NewSource, SourceAdded
+from headgate.jobs.execution import Execution
+from headgate.jobs.kinds import Kinds
+from headgate.jobs.stepper import Stepper
+from headgate.lanes.links import AccountRef
+from headgate.storage import listing_overview, listings, series
+from headgate.storage.channels import upsert_account
+from headgate.storage.database import Connection, connect
+from headgate.storage.listing_overview import HostState, ListingState
+from headgate.storage.queries import QueryFile
+from headgate.storage.series import Chapter, Release, Series
+
+READER = "reader"
+LOOKING = frozenset({"poll", "sweep", "ingest"})
+
+Q = QueryFile(
+    "listing tests",
+    """
+-- name: mark
+select pg_current_xact_id()::text::bigint
+
+-- name: written_since
+select 'listing' as name, count(*) as rows from listing where xmin::text::bigint > %(mark)s
+union all select 'channel', count(*) from channel where xmin::text::bigint > %(mark)s
+union all select 'host', count(*) from host where xmin::text::bigint > %(mark)s
+union all select 'watch', count(*) from watch where xmin::text::bigint > %(mark)s
+union all select 'series', count(*) from series where xmin::text::bigint > %(mark)s
+union all select 'chapter', count(*) from chapter where xmin::text::bigint > %(mark)s
+union all select 'release', count(*) from release where xmin::text::bigint > %(mark)s
+union all select 'news', count(*) from news where xmin::text::bigint > %(mark)s
+union all select 'notification', count(*) from notification where xmin::text::bigint > %(mark)s
+union all select 'miss', count(*) from miss where xmin::text::bigint > %(mark)s
+union all select 'item', count(*) from item where xmin::text::bigint > %(mark)s
+union all select 'sighting', count(*) from sighting where xmin::text::bigint > %(mark)s
+
+-- name: news
+select c.number || ' ' || r.entry_key
+from news n join release r on r.id = n.release_id join chapter c on c.id = r.chapter_id order by n.id
+
+-- name: add_user
+insert into app_user (id, name, password_hash, role, created_at)
+values (%(id)s, %(name)s, '', 'member', %(now)s)
+
+-- name: follow_series
+insert into follow (id, user_id, series_id, since) values (%(id)s, %(user_id)s, %(series_id)s, %(since)s)
+
+-- name: misses
+select message_key || ': ' || error_message from miss order by 1
+
+-- name: posts
+select title from item where kind = 'post' order by title
+
+-- name: jobs
+select dedupe_key from pgqueuer where status in ('queued', 'picked') order by 1
+
+-- name: spoil_pattern
+update series_source set pattern = %(pattern)s
+
+-- name: disable
+update channel set message_scan_enabled = false where id = %(channel_id)s
+""",
+)
+
+
+@dataclass(frozen=True)
+class Written:
+    """So many rows of a table were written."""
+
+    name: str
+    rows: int
+
+
+@dataclass
+class ListingBench:
+    """The product, and a site whose listings it follows."""
+
+    bench: Bench
+    runners: list[Stepper] = field(default_factory=list[Stepper])
+    connections: list[Connection] = field(default_factory=list[Connection])
+
+    @property
+    def sources(self) -> ListingSources:
+        parts = self.bench.parts
+        return ListingSources(parts.links, parts.database, parts.clock, parts.ids)
+
+    async def add(
+        self,
+        key: str,
+        *,
+        series_id: UUID | None = None,
+        title: str = "",
+        pattern: str = "",
+        host: str = "example.org",
+        is_series: bool = True,
+        page_size: int = 1000,
+    ) -> SourceAdded:
+        """Put a listing into the world, and follow it."""
+        world = self.bench.world
+        if READER not in world.accounts:
+            world.add_account(READER)
+        if key not in world.listings:
+            world.add_listing(key, title=title or key, host=host, page_size=page_size)
+        async with self.bench.database.transaction() as tx:
+            account_id = await upsert_account(
+                tx, uuid4(), platform="simulated", name=READER, established=True, now=self.bench.clock.now()
+            )
+            account = AccountRef(account_id, "simulated", READER, established=True)
+            found = FoundChannel(key, title or key, "listing", is_series=is_series)
+            source = NewSource(found, series_id=series_id, pattern=pattern)
+            return await self.sources.add_in(tx, account, source, now=self.bench.clock.now())
+
+    def publish(self, listing: str, *numbers: str, **fields: Any) -> None:
+        """Publish chapters; what is not said is made of the number."""
+        for number in numbers:
+            entry: dict[str, Any] = {
+                "key": f"{listing}-{number}",
+                "title": f"{listing}, chapter {number}",
+                "url": f"https://example.org/{listing}/{number}",
+                "published_at": self.bench.clock.now(),
+                "number": number,
+                "language": "en",
+                "group": "Tidewater",
+            }
+            self.bench.world.publish(listing, Entry(**(entry | fields)))
+
+    def withdraw(self, listing: str, key: str) -> None:
+        del self.bench.world.listings[listing].posted[key]
+
+    async def look(self, *added: SourceAdded) -> None:
+        """Let listings be looked at now; whom to tell of it is left to others."""
+        await self.ask(*added)
+        await self.work()
+
+    async def ask(self, *added: SourceAdded) -> None:
+        async with self.bench.database.transaction() as tx:
+            for one in added:
+                await listings.ask_listing(tx, one.channel_id, now=self.bench.clock.now())
+
+    async def work(self) -> int:
+        """Tick and carry out the jobs of looking and ingesting until none is left."""
+        done = 0
+        while await self.step():
+            done += 1
+        return done
+
+    async def step(self) -> bool:
+        return await self.step_beside(1) == 1
+
+    async def step_beside(self, count: int) -> int:
+        """Tick, and carry out so many jobs at once, each in a runner of its own."""
+        await self.bench.parts.tick().tick(self.bench.clock.now())
+        while len(self.runners) < count:
+            connection = await connect(self.bench.url)
+            self.connections.append(connection)
+            self.runners.append(Stepper(self._execution(), connection, uuid4(), HEARTBEAT_S))
+        claimed = [(runner, job) for runner in self.runners[:count] if (job := await runner.claim())]
+        ended = await asyncio.gather(*(runner.execute(job) for runner, job in claimed))
+        for (runner, job), (_, settlement) in zip(claimed, ended, strict=True):
+            await runner.settle(job, settlement)
+        return len(claimed)
+
+    async def let_retries_come(self) -> None:
+        """Work, and let a minute pass, until nothing is tried again."""
+        for _ in range(4):
+            await self.work()
+            await self.pass_time(seconds=60)
+        await self.work()
+
+    async def restart(self) -> None:
+        """Go on in another process: nothing is left of the old one."""
+        await self.bench.restart()
+        self.runners.clear()
+
+    def _execution(self) -> Execution:
+        execution = self.bench.parts.execution
+        kinds = [kind for kind in execution.kinds if kind.name in LOOKING]
+        return replace(execution, kinds=Kinds(kinds))
+
+    async def close(self) -> None:
+        for connection in self.connections:
+            await connection.close()
+        await self.bench.close()
+
+    async def pass_time(self, **span: float) -> None:
+        await self.bench.pass_time(timedelta(**span).total_seconds())
+
+    async def series(self, series_id: UUID | None) -> Series:
+        assert series_id is not None
+        async with self.bench.database.transaction() as tx:
+            found = await series.get_series(tx, series_id)
+        assert found is not None
+        return found
+
+    async def chapters(self, series_id: UUID | None) -> list[Chapter]:
+        """Return the chapters of a series in their order."""
+        assert series_id is not None
+        async with self.bench.database.transaction() as tx:
+            return (await series.list_chapters(tx, series_id, limit=10_000))[::-1]
+
+    async def numbers(self, series_id: UUID | None) -> list[str]:
+        return [chapter.number for chapter in await self.chapters(series_id)]
+
+    async def releases(self, series_id: UUID | None) -> list[Release]:
+        """Return all releases of a series, by chapter."""
+        ids = [chapter.id for chapter in await self.chapters(series_id)]
+        async with self.bench.database.transaction() as tx:
+            found = await series.list_releases(tx, ids)
+        return [release for chapter_id in ids for release in found[chapter_id]]
+
+    async def state(self, added: SourceAdded) -> ListingState:
+        async with self.bench.database.transaction() as tx:
+            (state,) = await listing_overview.get_listing_states(tx, [added.channel_id])
+        return state
+
+    async def host(self) -> HostState:
+        async with self.bench.database.transaction() as tx:
+            (host,) = await listing_overview.list_hosts(tx)
+        return host
+
+    async def follow(self, series_id: UUID | None, *, name: str = "ada") -> UUID:
+        """Let a new user follow a series from now on."""
+        user_id, now = uuid4(), self.bench.clock.now()
+        async with self.bench.database.transaction() as tx:
+            await tx.execute(Q["add_user"], id=user_id, name=name, now=now)
+            await tx.execute(Q["follow_series"], id=uuid4(), user_id=user_id, series_id=series_id, since=now)
+        return user_id
+
+    async def texts(self, name: str, **parameters: Any) -> list[str]:
+        async with self.bench.database.transaction() as tx:
+            return await tx.column(Q[name], **parameters)
+
+    async def execute(self, name: str, **parameters: Any) -> None:
+        async with self.bench.database.transaction() as tx:
+            await tx.execute(Q[name], **parameters)
+
+    async def mark(self) -> int:
+        """Return a moment in the life of the database, for `written_since`."""
+        async with self.bench.database.transaction() as tx:
+            return await tx.value(Q["mark"])
+
+    async def written_since(self, mark: int) -> dict[str, int]:
+        """Return how many rows of each table are as they are since a moment, where there are any."""
+        async with self.bench.database.transaction() as tx:
+            counted = {row.name: row.rows for row in await tx.all(Written, Q["written_since"], mark=mark)}
+        return {name: rows for name, rows in counted.items() if rows}
+
+    def calls(self, kind: str = "list") -> int:
+        return sum(1 for _ in self.bench.world.log.calls(kind))

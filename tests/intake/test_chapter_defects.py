@@ -1,0 +1,232 @@
+"""Mistakes of the first design of chapter ingestion, each of which must not come back."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from bench import ProcessGone, build_bench
+from listing_bench import ListingBench
+
+from headgate.connectors.protocol import CallKind, LaneDefault
+from headgate.jobs.letters import replay
+from headgate.storage.database import Database
+from headgate.testing import PRESETS
+from headgate.testing.errors import SimTimeout
+
+PACED: dict[CallKind, LaneDefault] = {"list": LaneDefault(per_minute=6, burst=5)}
+
+
+async def test_the_insert_itself_says_what_is_new_and_the_news_come_with_it(listed: ListingBench) -> None:
+    """1: newness was guessed from the clock, and the notification was queued elsewhere."""
+    dex = await listed.add("dex")
+    await listed.look(dex)
+    await listed.follow(dex.series_id)
+    await listed.pass_time(minutes=1)
+    listed.publish("dex", "45")
+    await listed.ask(dex)
+    listed.bench.fail_next("list.after_effect", ProcessGone())
+    with pytest.raises(ProcessGone):
+        await listed.step()
+    assert await listed.texts("news") == []
+    await listed.restart()
+    mark = await listed.mark()
+    await listed.work()
+    written = await listed.written_since(mark)
+    assert (written["chapter"], written["release"], written["news"]) == (1, 1, 1)
+    assert f"notify:{dex.channel_id}" in await listed.texts("jobs")
+
+
+async def test_a_failed_look_does_not_block_the_next_one(listed: ListingBench) -> None:
+    """2: a kept failed job blocked its own id for seven days."""
+    dex = await listed.add("dex")
+    listed.publish("dex", "45")
+    listed.bench.fail("list.began", SimTimeout("list"))
+    await listed.work()
+    await listed.pass_time(minutes=10)
+    await listed.work()
+    listed.bench.mend()
+    await listed.pass_time(minutes=20)
+    await listed.work()
+    assert await listed.numbers(dex.series_id) == ["45"]
+
+
+async def test_the_latest_chapter_never_goes_back(listed: ListingBench) -> None:
+    """3: it was set even when lower, and a backfill made everything just released."""
+    dex = await listed.add("dex")
+    listed.publish("dex", "100")
+    await listed.look(dex)
+    newest = listed.bench.clock.now()
+    await listed.pass_time(hours=1)
+    listed.publish("dex", "7", published_at=newest - timedelta(days=300))
+    await listed.look(dex)
+    seen = await listed.series(dex.series_id)
+    assert (seen.latest_chapter, seen.latest_published_at) == ("100", newest)
+    assert [chapter.published_at for chapter in await listed.chapters(dex.series_id)] == [
+        newest - timedelta(days=300),
+        newest,
+    ]
+
+
+async def test_one_key_decides_which_chapter_it_is_and_where_it_stands(listed: ListingBench) -> None:
+    """4: 45 was not 45.0, 45.1 was 45.10, the order was that of letters, and one-shots were all one."""
+    dex = await listed.add("dex")
+    park = await listed.add("park", series_id=dex.series_id)
+    listed.publish("dex", "9", "10", "45", "45.1", "45.10")
+    listed.publish("dex", "", key="a", title="First one-shot")
+    listed.publish("dex", "", key="b", title="Second one-shot")
+    listed.publish("park", "045", "45.0")
+    await listed.look(dex, park)
+    assert await listed.numbers(dex.series_id) == ["9", "10", "45", "45.1", "45.10", "", ""]
+    assert len(await listed.releases(dex.series_id)) == 9
+
+
+async def test_languages_and_groups_are_releases_and_volumes_may_be_part_of_the_key(
+    listed: ListingBench,
+) -> None:
+    """5: the key ignored language, group and volume."""
+    dex = await listed.add("dex")
+    listed.publish("dex", "1", key="en", language="en", volume="1")
+    listed.publish("dex", "1", key="de", language="de", volume="1")
+    listed.publish("dex", "1", key="other", language="en", group="Late Ferry")
+    await listed.look(dex)
+    assert await listed.numbers(dex.series_id) == ["1"]
+    assert sorted((r.language, r.scan_group) for r in await listed.releases(dex.series_id)) == [
+        ("de", "Tidewater"),
+        ("en", "Late Ferry"),
+        ("en", "Tidewater"),
+    ]
+
+
+async def test_each_source_is_news_of_its_own_and_a_chapter_is_there_once(listed: ListingBench) -> None:
+    """6: separate events were judged by the shared chapter. Who is told what is the notifications' part."""
+    dex = await listed.add("dex")
+    park = await listed.add("park", series_id=dex.series_id)
+    await listed.look(dex, park)
+    await listed.follow(dex.series_id)
+    await listed.pass_time(minutes=1)
+    listed.publish("dex", "45")
+    listed.publish("park", "45")
+    await listed.look(dex, park)
+    assert sorted(await listed.texts("news")) == ["45 dex-45", "45 park-45"]
+    assert await listed.numbers(dex.series_id) == ["45"]
+
+
+async def test_the_breaker_closes_again_counts_once_a_look_and_leaves_the_tier_alone(
+    listed: ListingBench,
+) -> None:
+    """7: it never closed, each retry counted, and the first error meant a day in the cold."""
+    dex = await listed.add("dex")
+    listed.publish("dex", "45")
+    await listed.look(dex)
+    tier = (await listed.state(dex)).tier
+    listed.bench.fail("list.began", SimTimeout("list"))
+    for failures in range(1, 6):
+        await listed.pass_time(hours=5)
+        await listed.let_retries_come()
+        assert (await listed.state(dex)).failures == failures
+    state, host = await listed.state(dex), await listed.host()
+    assert (state.tier, host.failures) == (tier, 5)
+    assert state.open_until is not None
+    assert host.open_until is not None
+    calls = listed.calls()
+    await listed.work()
+    assert listed.calls() == calls
+    listed.bench.mend()
+    await listed.pass_time(minutes=6)
+    await listed.work()
+    state, host = await listed.state(dex), await listed.host()
+    assert (state.failures, state.open_until, state.tier) == (0, None, tier)
+    assert (host.failures, host.open_until) == (0, None)
+
+
+async def test_two_sources_that_race_both_keep_their_link(listed: ListingBench) -> None:
+    """8: a unique violation was final, and the loser's link was dropped."""
+    dex = await listed.add("dex")
+    await listed.add("park", series_id=dex.series_id)
+    listed.publish("dex", *map(str, range(1, 40)))
+    listed.publish("park", *map(str, range(20, 60)))
+    assert await listed.step_beside(2) == 2
+    assert len(await listed.numbers(dex.series_id)) == 59
+    assert len(await listed.releases(dex.series_id)) == 39 + 40
+
+
+async def test_two_schedulers_enqueue_a_look_once(listed: ListingBench) -> None:
+    """9: ids held a timestamp and no row was claimed."""
+    dex = await listed.add("dex")
+    first, second = listed.bench.parts.tick(), listed.bench.parts.tick()
+    now = listed.bench.clock.now()
+    await asyncio.gather(first.tick(now), second.tick(now))
+    assert await listed.texts("jobs") == [f"poll:{dex.channel_id}"]
+
+
+async def test_a_host_is_paced_whatever_the_number_of_its_listings(
+    database: Database, database_url: str
+) -> None:
+    """10: there was no limit per host."""
+    listed = ListingBench(build_bench(database, database_url, PRESETS["plain"], lanes=PACED))
+    for n in range(30):
+        await listed.add(f"series-{n}")
+    await listed.work()
+    assert listed.calls() <= 6
+    for _ in range(20):
+        await listed.pass_time(seconds=30)
+        await listed.work()
+    assert {call.place for call in listed.bench.world.log.calls("list")} == {f"series-{n}" for n in range(30)}
+    await listed.close()
+
+
+async def test_following_a_long_series_is_no_news(listed: ListingBench) -> None:
+    """11: following 500 chapters sent 500 notifications."""
+    dex = await listed.add("dex")
+    listed.publish("dex", *map(str, range(1, 501)))
+    await listed.pass_time(minutes=1)
+    await listed.follow(dex.series_id)
+    await listed.look(dex)
+    assert len(await listed.numbers(dex.series_id)) == 500
+    assert await listed.texts("news") == []
+
+
+async def test_titles_links_and_removals_follow_the_source(listed: ListingBench) -> None:
+    """12: only new chapters were looked at, so nothing else was ever updated."""
+    dex = await listed.add("dex")
+    listed.publish("dex", "45", "46")
+    await listed.look(dex)
+    listed.publish("dex", "45", title="dex, chapter 45: The Flood", url="https://example.org/new")
+    await listed.look(dex)
+    releases = await listed.releases(dex.series_id)
+    assert (releases[0].title, releases[0].url) == ("dex, chapter 45: The Flood", "https://example.org/new")
+    assert (await listed.chapters(dex.series_id))[0].title == "The Flood"
+
+
+async def test_giving_up_is_written_with_the_last_attempt_and_can_be_replayed(listed: ListingBench) -> None:
+    """13: the dead letter was written by an event in the process, and lost with it."""
+    dex = await listed.add("dex")
+    listed.publish("dex", "45")
+    await listed.execute("spoil_pattern", pattern="{nonsense}")
+    await listed.let_retries_come()
+    (letter,) = await listed.bench.rows("select id, kind, attempts from dead_letter where state = 'open'")
+    assert (letter["kind"], letter["attempts"]) == ("poll", 3)
+    assert (await listed.state(dex)).due_at is None
+    await listed.execute("spoil_pattern", pattern="")
+    now = listed.bench.clock.now()
+    await listed.bench.do(lambda tx: replay(tx, listed.bench.parts.kinds, letter["id"], now=now))
+    await listed.work()
+    assert await listed.numbers(dex.series_id) == ["45"]
+
+
+async def test_a_batch_is_one_set_in_one_order_with_all_effects(listed: ListingBench) -> None:
+    """14: the batch variant looped, told nobody, and could deadlock."""
+    dex = await listed.add("dex")
+    park = await listed.add("park", series_id=dex.series_id)
+    await listed.look(dex, park)
+    await listed.follow(dex.series_id)
+    await listed.pass_time(minutes=1)
+    numbers = [str(n) for n in range(1, 200)]
+    listed.publish("dex", *numbers)
+    listed.publish("park", *reversed(numbers))
+    await listed.ask(dex, park)
+    assert await listed.step_beside(2) == 2
+    assert len(await listed.numbers(dex.series_id)) == 199
+    assert len(await listed.texts("news")) == 2 * 199
