@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import logging
+import ssl
 import zlib
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from feed_documents import atom, rss
 from web_server import Reply, WebServer, zipped
 
@@ -96,6 +103,13 @@ async def test_packed_answers_are_unpacked(server: WebServer, link: Link, coding
         "/feed", Reply(packed[coding], headers={"Content-Encoding": coding.removeprefix("raw ")})
     )
     assert len((await link.list(url, {})).entries) == 1
+
+
+async def test_a_packed_answer_of_any_size_comes_out_whole(server: WebServer, link: Link) -> None:
+    document = rss(*(f"<title>{'x' * 500}</title><guid>{n}</guid>" for n in range(1500)))
+    url = server.say("/feed", Reply(zipped([document]), headers={"Content-Encoding": "gzip"}))
+    listed = await link.list(url, {})
+    assert (len(listed.entries), listed.warnings) == (1500, ())
 
 
 async def test_a_feed_that_moved_for_good_says_where(server: WebServer, link: Link) -> None:
@@ -241,6 +255,58 @@ async def test_a_server_without_a_certificate_is_not_trusted(server: WebServer, 
     assert "safe connection" in str(error)
 
 
+def certificate_for(name: str, folder: Path) -> Path:
+    """Make a certificate that only who is told of it trusts; its key is in the same file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    made = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(datetime(2020, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2090, 1, 1, tzinfo=UTC))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path = folder / "certificate.pem"
+    path.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+async def test_a_certificate_counts_for_the_name_in_the_address_though_the_guard_connects_by_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = certificate_for("localhost", tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    link = await open_link()
+    async with WebServer(context) as private:
+        private.say("/feed", FEED)
+        listed = await link.list(private.url("/feed", host="localhost"), {})
+        wrong_name = await failure_of(link, private.url("/feed"))
+    await link.close()
+    assert len(listed.entries) == 1
+    assert "certificate" in str(wrong_name)
+
+
+async def test_a_public_name_that_leads_inside_is_refused(
+    server: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def inside(host: str, port: int, **_: object) -> list[object]:
+        return [(2, 1, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", inside)
+    guarded = await open_link(FeedBounds(timeout_s=5))
+    server.say("/feed", FEED)
+    error = await failure_of(guarded, server.url("/feed", host="feeds.example"))
+    await guarded.close()
+    assert "HEADGATE_FEEDS_ALLOW_PRIVATE" in str(error)
+    assert server.seen == []
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "2130706433"])
 async def test_this_machine_is_refused_by_default(server: WebServer, host: str) -> None:
     guarded = await open_link(FeedBounds(timeout_s=5))
@@ -267,6 +333,10 @@ async def test_this_machine_is_refused_by_default(server: WebServer, host: str) 
         ("fe80::1%eth0", False),
         ("fd00::1", False),
         ("::ffff:10.0.0.1", False),
+        ("::ffff:93.184.216.34", True),
+        ("fec0::1", False),
+        ("255.255.255.255", False),
+        ("::", False),
         ("64:ff9b::7f00:1", False),
         ("2002:7f00:1::", False),
     ],

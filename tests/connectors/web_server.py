@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -37,7 +38,8 @@ class Seen:
 class WebServer:
     """Serves replies by path; a path with several replies gives them in turn, and then the last for ever."""
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: ssl.SSLContext | None = None) -> None:
+        self.certificate = certificate
         self.replies: dict[str, list[Reply]] = {}
         self.seen: list[Seen] = []
         self.port = 0
@@ -46,7 +48,7 @@ class WebServer:
         self._writers: set[asyncio.StreamWriter] = set()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.certificate)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -60,7 +62,9 @@ class WebServer:
             writer.transport.abort()
 
     def url(self, path: str, *, login: str = "", host: str = "127.0.0.1") -> str:
-        return f"http://{login}{'@' if login else ''}{host}:{self.port}{path}"
+        return (
+            f"http{'s' if self.certificate else ''}://{login}{'@' if login else ''}{host}:{self.port}{path}"
+        )
 
     def say(self, path: str, *replies: Reply | bytes | str) -> str:
         """Answer so at a path, and return its address."""

@@ -34,9 +34,12 @@ class _Zipped:
         self._unzip = zlib.decompressobj(zlib.MAX_WBITS | (0 if self._raw_next else 16))
 
     def take(self, piece: bytes) -> Iterator[bytes]:
-        while piece:
-            yield self._some(piece)
-            piece = self._unzip.unconsumed_tail
+        unpacked = self._some(piece)
+        yield unpacked
+        # As long as pieces come full, more may wait behind them, even when all input is taken in.
+        while self._unzip.unconsumed_tail or len(unpacked) == _PIECE_BYTES:
+            unpacked = self._some(self._unzip.unconsumed_tail)
+            yield unpacked
 
     def _some(self, piece: bytes) -> bytes:
         try:

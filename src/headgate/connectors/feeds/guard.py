@@ -10,7 +10,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import cast
 
 import httpcore
@@ -18,6 +18,9 @@ import httpx
 
 from headgate.domain.errors import Malformed, Transient
 
+# By which networks of IPv6 alone reach IPv4, and which were once meant for local networks.
+_NAT64 = ip_network("64:ff9b::/96")
+_SITE_LOCAL = ip_network("fec0::/10")
 _MOST_ADDRESSES = 4
 _ONE_OF_MANY_S = 5.0
 _CONNECTIONS = 20
@@ -28,7 +31,10 @@ _KEPT_OPEN_S = 5.0
 def is_public(address: str) -> bool:
     """Tell whether an address belongs to the open internet, also when one of version 4 is wrapped in it."""
     found = ip_address(address.partition("%")[0])
-    return all(one.is_global and not one.is_multicast for one in (found, *_wrapped(found)))
+    if found in _SITE_LOCAL or any(not is_public(str(one)) for one in _wrapped(found)):
+        return False
+    # An address of version 4 in the form of version 6 is not global by itself, but was judged above.
+    return getattr(found, "ipv4_mapped", None) is not None or (found.is_global and not found.is_multicast)
 
 
 def _wrapped(address: IPv4Address | IPv6Address) -> Iterable[IPv4Address]:
@@ -38,16 +44,6 @@ def _wrapped(address: IPv4Address | IPv6Address) -> Iterable[IPv4Address]:
     translated = IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
     found = (address.ipv4_mapped, address.sixtofour, translated, *teredo)
     return (one for one in found if one is not None)
-
-
-class _Prefix:
-    """The addresses by which IPv6-only networks reach IPv4."""
-
-    def __contains__(self, address: IPv6Address) -> bool:
-        return int(address) >> 32 == int(IPv6Address("64:ff9b::")) >> 32
-
-
-_NAT64 = _Prefix()
 
 
 class GuardedNetwork(httpcore.AsyncNetworkBackend):

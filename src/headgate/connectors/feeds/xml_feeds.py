@@ -24,7 +24,8 @@ from headgate.connectors.feeds.answers import told_rest_s
 from headgate.connectors.feeds.raw import MOST_READ, RawEntry, RawFeed
 from headgate.domain.errors import Malformed
 
-_MOST_ELEMENTS = 150_000
+_MOST_ELEMENTS = 120_000
+_MOST_LOOSE_ELEMENTS = 60_000
 _MOST_PIECES = 3_000_000
 _MOST_LOOSE_PIECES = 600_000
 _MOST_ATTRIBUTES = 200
@@ -75,7 +76,7 @@ class _Bounded:
         spent.elements += 1
         spent.depth += 1
         spent.kept = 0
-        if spent.elements > _MOST_ELEMENTS:
+        if spent.elements > (_MOST_ELEMENTS if self.well_formed else _MOST_LOOSE_ELEMENTS):
             raise _TooMuch("it has too many elements")
         if spent.depth > _MOST_DEPTH and self.well_formed:
             raise _TooMuch("its elements are nested too deeply")
