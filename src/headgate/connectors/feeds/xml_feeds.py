@@ -40,6 +40,8 @@ _ENCODING = "utf8"
 _API = cast("Any", feedparser.api)
 _SANITIZER = cast("Any", feedparser.sanitizer)
 _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,500}>")
+_LONG_TAG = re.compile(r"<\w[^<>]{20000,}")
+_MOST_SIGNS = 2000
 _ROOT = re.compile(r"<(?:\w[\w.-]{0,40}:)?(\w[\w.-]{0,40})")
 _ROOTS = {"rss", "feed", "rdf", "channel"}
 _MARKUP = {"text/html", "application/xhtml+xml"}
@@ -175,7 +177,7 @@ class _Reading:
 
 def parse_xml(text: str, *, base: str) -> RawFeed:
     """Read RSS or Atom; raise `Malformed` if the document is neither."""
-    version, document, entities = _split_head(text)
+    version, document, entities = _split_head(_until_endless_tag(text))
     reading = _read_well_formed(document, base)
     if reading.broken:
         reading = _read_loosely(reading, document, base, entities)
@@ -183,6 +185,14 @@ def parse_xml(text: str, *, base: str) -> RawFeed:
     if not (version or found.version or (found.entries and _root_of(text) in _ROOTS)):
         raise Malformed(_what_else(text))
     return _raw_feed(reading)
+
+
+def _until_endless_tag(text: str) -> str:
+    """Return the text before an element with attributes by the thousand: they take many times its size."""
+    for tag in _LONG_TAG.finditer(text):
+        if tag[0].count("=") > _MOST_SIGNS:
+            return text[: tag.start()]
+    return text
 
 
 def _split_head(text: str) -> tuple[str, bytes, dict[str, str]]:
