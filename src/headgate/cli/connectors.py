@@ -17,7 +17,7 @@ from headgate.lanes.links import Links
 
 def connectors_of(desk: Desk) -> Mapping[str, Connector]:
     """Return the connectors that can be used on this database, by platform."""
-    connectors = dict(load_connectors())
+    connectors = dict(load_connectors(desk.settings))
     if desk.anchor is not None:
         from headgate.testing import SimulatedConnector, build_demo_world
 

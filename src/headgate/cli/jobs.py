@@ -183,7 +183,7 @@ def _kinds(desk: Desk) -> Kinds:
         desk.database,
         clock=desk.clock,
         randomness=Randomness(),
-        connectors=load_connectors(),
+        connectors=load_connectors(desk.settings),
     )
     return parts.kinds
 

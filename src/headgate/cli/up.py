@@ -102,7 +102,7 @@ async def _serve(settings: Settings, roles: frozenset[Role]) -> None:
         await wait_for_server(url, RealClock())
         await migrate(url)
         clock = await find_clock(url)
-        async with open_parts(settings, url, clock=clock, connectors=load_connectors()) as parts:
+        async with open_parts(settings, url, clock=clock, connectors=load_connectors(settings)) as parts:
             service = _service(parts, roles)
             await service.run(_stop(), lambda: _announce(service))
 

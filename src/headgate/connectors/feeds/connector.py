@@ -1,0 +1,61 @@
+"""The connector of feeds: RSS, Atom and JSON Feed from anywhere, without an account."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+
+import httpx
+
+from headgate.connectors.feeds.addresses import parse_address
+from headgate.connectors.feeds.answers import classify
+from headgate.connectors.feeds.fetching import FeedBounds, Fetcher
+from headgate.connectors.feeds.link import FeedsLink
+from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest, Question, SignedIn
+from headgate.domain.errors import WorkError
+from headgate.kernel.clock import Clock
+
+_POLITE = LaneDefault(per_minute=30, burst=5)
+
+MANIFEST = Manifest(
+    platform="feeds",
+    title="Feeds (RSS, Atom, JSON Feed)",
+    capabilities=frozenset({"listings", "find", "anonymous"}),
+    licence="MIT; feedparser is BSD-2-Clause, httpx BSD-3-Clause",
+    lanes={"list": _POLITE, "find": _POLITE},
+)
+
+
+class FeedsConnector(Connector):
+    """Opens links that read feeds; a listing's key is its address."""
+
+    def __init__(self, bounds: FeedBounds, clock: Clock) -> None:
+        self._bounds = bounds
+        self._clock = clock
+        self._certificates: ssl.SSLContext | None = None
+        # One document at a time is enough work for a process that has more to do.
+        self._parsing = asyncio.Semaphore(1)
+
+    @property
+    def manifest(self) -> Manifest:
+        return MANIFEST
+
+    async def login(
+        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
+    ) -> Question | SignedIn:
+        return SignedIn()
+
+    async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
+        """Do nothing: nobody is signed in."""
+
+    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+        if self._certificates is None:
+            self._certificates = await asyncio.to_thread(httpx.create_ssl_context)
+        return FeedsLink(Fetcher(self._bounds, self._clock, self._certificates), self._clock, self._parsing)
+
+    def host_of(self, listing: str) -> str:
+        return parse_address(listing).host
+
+    def classify(self, error: BaseException) -> WorkError:
+        return classify(error)

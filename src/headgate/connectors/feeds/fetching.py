@@ -1,0 +1,109 @@
+"""Fetching: one answer over any number of redirects, within bounds of time, size and hops."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import httpx
+
+from headgate.connectors.feeds.addresses import Address
+from headgate.connectors.feeds.answers import failure_of
+from headgate.connectors.feeds.bodies import ACCEPTED, read_body
+from headgate.connectors.feeds.guard import GuardedTransport
+from headgate.domain.errors import Malformed, Transient
+from headgate.kernel.clock import Clock
+
+_MOST_REDIRECTS = 10
+_PERMANENT = {301, 308}
+_REDIRECTS = {301, 302, 303, 307, 308}
+_ACCEPT = (
+    "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, "
+    "application/json;q=0.8, text/xml;q=0.8, text/html;q=0.5, */*;q=0.1"
+)
+
+
+@dataclass(frozen=True)
+class FeedBounds:
+    """How far the connector goes to read a feed."""
+
+    timeout_s: float = 20.0
+    max_bytes: int = 10 * 2**20
+    user_agent: str = "Headgate"
+    allow_private: bool = False
+    """Whether feeds on this machine and the local network may be read."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server answered, and where that was in the end."""
+
+    address: Address
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    moved: bool
+    """There were redirects, and all of them for good."""
+
+    @property
+    def unchanged(self) -> bool:
+        return self.status == 304
+
+
+class Fetcher:
+    """Fetches documents; one a link."""
+
+    def __init__(self, bounds: FeedBounds, clock: Clock, certificates: ssl.SSLContext) -> None:
+        self._bounds = bounds
+        self._clock = clock
+        # The environment is left alone: it could add a proxy around the guard, or passwords from a file.
+        self._client = httpx.AsyncClient(
+            transport=GuardedTransport(allow_private=bounds.allow_private, certificates=certificates),
+            timeout=bounds.timeout_s,
+            trust_env=False,
+            headers={"User-Agent": bounds.user_agent, "Accept": _ACCEPT, "Accept-Encoding": ACCEPTED},
+        )
+
+    async def fetch(self, address: Address, conditions: Mapping[str, str] | None = None) -> Answer:
+        """Fetch a document; `conditions` are headers that ask for changes alone."""
+        try:
+            async with self._clock.timeout(self._bounds.timeout_s):
+                return await self._follow(address, conditions or {})
+        except TimeoutError as error:
+            raise Transient(f"{address} was not read within {self._bounds.timeout_s:g} s") from error
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def _follow(self, address: Address, conditions: Mapping[str, str]) -> Answer:
+        permanent = True
+        for hop in range(_MOST_REDIRECTS + 1):
+            answer = await self._ask(address, conditions, moved=permanent and hop > 0)
+            if answer.status not in _REDIRECTS or "location" not in answer.headers:
+                return self._checked(answer, conditions)
+            permanent = permanent and answer.status in _PERMANENT
+            address = address.redirected(answer.headers["location"])
+        raise Malformed(f"{address} redirects more than {_MOST_REDIRECTS} times, perhaps in a circle")
+
+    async def _ask(self, address: Address, conditions: Mapping[str, str], *, moved: bool) -> Answer:
+        # Cookies are not kept: feeds need none, and one feed's are not another's business.
+        self._client.cookies.clear()
+        request = self._client.build_request("GET", address.url, headers=dict(conditions))
+        auth = httpx.BasicAuth(*address.login) if address.login else None
+        response = await self._client.send(request, auth=auth, stream=True)
+        try:
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            body = await self._body(response, headers) if response.is_success else b""
+        finally:
+            await response.aclose()
+        return Answer(address, response.status_code, headers, body, moved)
+
+    async def _body(self, response: httpx.Response, headers: Mapping[str, str]) -> bytes:
+        coding = headers.get("content-encoding", "")
+        return await read_body(response.aiter_raw(), coding=coding, max_bytes=self._bounds.max_bytes)
+
+    def _checked(self, answer: Answer, conditions: Mapping[str, str]) -> Answer:
+        if 200 <= answer.status < 300 or (answer.unchanged and conditions):
+            return answer
+        raise failure_of(answer.status, answer.headers, place=answer.address, now=self._clock.now())
