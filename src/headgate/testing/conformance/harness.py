@@ -28,14 +28,6 @@ class ConnectorUnderTest(ABC):
     account: str
 
     @abstractmethod
-    async def make_stream(self, count: int) -> str:
-        """Return a new stream with so many messages, of all kinds that the platform has."""
-
-    @abstractmethod
-    async def post(self, stream: str, *, text: str) -> Message:
-        """Post a text as somebody else, and return it as the account sees it."""
-
-    @abstractmethod
     async def settle(self) -> None:
         """Let so much time pass that everything is visible and older than the settle margin."""
 
@@ -46,6 +38,14 @@ class ConnectorUnderTest(ABC):
     @abstractmethod
     def library_errors(self) -> Sequence[tuple[BaseException, type[WorkError]]]:
         """Return an example of each exception that the library raises, and what it means."""
+
+    async def make_stream(self, count: int) -> str:
+        """Return a new stream with so many messages, of all kinds that the platform has."""
+        raise SkipTest("the test server has no streams")
+
+    async def post(self, stream: str, *, text: str) -> Message:
+        """Post a text as somebody else, and return it as the account sees it."""
+        raise SkipTest("the test server has no streams")
 
     async def reopen(self) -> Link:
         """Open the same account again."""
