@@ -6,7 +6,8 @@ import json
 import re
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from http.server import ThreadingHTTPServer
@@ -198,6 +199,12 @@ class MangaDexServer:
             else:
                 reply = Refusal(status, f"error_{status}", f"refused with {status}", headers).reply
             self._faults.extend([(path, reply)] * times)
+
+    @contextmanager
+    def held(self) -> Generator[None, None, None]:
+        """Answer nothing until this is over."""
+        with self._lock:
+            yield
 
     def end_tokens(self) -> None:
         """Let all access tokens lapse; the sessions go on."""

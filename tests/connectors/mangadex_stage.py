@@ -6,17 +6,22 @@ from collections.abc import Awaitable, Mapping
 
 from mangadex_server import MangaDexServer, Person
 
-from headgate.connectors.mangadex import Addresses, MangaDexConnector
+from headgate.connectors.mangadex import MangaDexConnector
 from headgate.connectors.protocol import Link, SignedIn
 from headgate.domain.errors import WorkError
 from headgate.domain.listings import Listed, Swept
+from headgate.kernel.clock import Clock
+from headgate.kernel.platform_settings import MangaDexSettings
 
 SITE = "https://mangadex.example"
 
 
-def connect(server: MangaDexServer) -> MangaDexConnector:
-    addresses = Addresses(server.api, SITE, server.auth)
-    return MangaDexConnector(addresses, timeout_s=10, clock=server.clock)
+def connect(
+    server: MangaDexServer, *, clock: Clock | None = None, timeout_s: float = 10
+) -> MangaDexConnector:
+    """Return a connector to the server, with the server's own clock unless another is given."""
+    settings = MangaDexSettings(api=server.api, site=SITE, auth=server.auth, timeout_s=timeout_s)
+    return MangaDexConnector(settings, clock or server.clock)
 
 
 def answers_of(person: Person) -> dict[str, str]:

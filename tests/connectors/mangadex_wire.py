@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -89,6 +90,11 @@ class Handler(BaseHTTPRequestHandler):
     owner: Owner
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+
+    def handle(self) -> None:
+        # Somebody who went away without waiting for the answer is no fault of the server.
+        with suppress(ConnectionError):
+            super().handle()
 
     def do_GET(self) -> None:
         address = urlsplit(self.path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlsplit
 
@@ -20,6 +19,7 @@ from headgate.connectors.mangadex.tokens import SECRETS, Door, Tokens
 from headgate.connectors.protocol import Connector, Link, Manifest, Question, SignedIn
 from headgate.domain.errors import WorkError
 from headgate.kernel.clock import Clock
+from headgate.kernel.platform_settings import MangaDexSettings
 
 _QUESTIONS = (
     Question("name", "Your name on MangaDex"),
@@ -29,21 +29,11 @@ _QUESTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Addresses:
-    """Where MangaDex is reached, without a slash at the end."""
-
-    api: str
-    site: str
-    auth: str
-
-
 class MangaDexConnector(Connector):
     """Opens accounts of MangaDex; without secrets, as a guest."""
 
-    def __init__(self, addresses: Addresses, *, timeout_s: float, clock: Clock) -> None:
-        self._addresses = addresses
-        self._timeout_s = timeout_s
+    def __init__(self, settings: MangaDexSettings, clock: Clock) -> None:
+        self._settings = settings
         self._clock = clock
 
     @property
@@ -76,22 +66,24 @@ class MangaDexConnector(Connector):
     async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
         if secrets and not all(secrets.get(name) for name in SECRETS):
             raise SignInRefused(f"{account} is not signed in to MangaDex")
-        client = new_client(timeout_s=self._timeout_s, certificates=self._certificates)
-        door = Door(self._addresses.auth, client, clock=self._clock, timeout_s=self._timeout_s)
+        client = new_client(timeout_s=self._settings.timeout_s, certificates=self._certificates)
+        door = Door(self._settings.auth, client, clock=self._clock, timeout_s=self._settings.timeout_s)
         tokens = Tokens(door, secrets) if secrets else None
-        api = Api(self._addresses.api, client, tokens=tokens, clock=self._clock, timeout_s=self._timeout_s)
-        return MangaDexLink(client, api, site=self._addresses.site, clock=self._clock)
+        api = Api(
+            self._settings.api, client, tokens=tokens, clock=self._clock, timeout_s=self._settings.timeout_s
+        )
+        return MangaDexLink(client, api, site=self._settings.site, clock=self._clock)
 
     def host_of(self, listing: str) -> str:
-        return urlsplit(self._addresses.api).netloc.rpartition("@")[2].lower()
+        return urlsplit(self._settings.api).netloc.rpartition("@")[2].lower()
 
     def classify(self, error: BaseException) -> WorkError:
         return classify(error)
 
     @asynccontextmanager
     async def _door(self) -> AsyncGenerator[Door, None]:
-        async with new_client(timeout_s=self._timeout_s, certificates=self._certificates) as client:
-            yield Door(self._addresses.auth, client, clock=self._clock, timeout_s=self._timeout_s)
+        async with new_client(timeout_s=self._settings.timeout_s, certificates=self._certificates) as client:
+            yield Door(self._settings.auth, client, clock=self._clock, timeout_s=self._settings.timeout_s)
 
     @cached_property
     def _certificates(self) -> ssl.SSLContext:

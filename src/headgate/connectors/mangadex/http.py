@@ -40,6 +40,10 @@ class Answer:
     content: Shape
     at: datetime | None
 
+    def latest(self, now: datetime) -> datetime:
+        """Return the later of the server's time and ours: a slow clock here must hold nothing back."""
+        return now if self.at is None else max(now, self.at)
+
 
 class Api:
     """The API as one account sees it, or as a guest."""

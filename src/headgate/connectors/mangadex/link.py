@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -25,7 +26,8 @@ from headgate.connectors.protocol import FoundChannel, Link
 from headgate.domain.listings import Listed, Swept
 from headgate.kernel.clock import Clock
 
-_ADDRESS = re.compile(rf"https?://[^/]+/(title|manga|chapter)/({UUID.pattern})(?:[/?#].*)?", re.IGNORECASE)
+_HOME = "mangadex.org"
+_PATH = re.compile(rf"/(title|manga|chapter)/({UUID.pattern})(?:/.*)?", re.IGNORECASE)
 _MOST_FOUND = 20
 _FOLLOWS_PAGE = 100
 _MOST_FOLLOWS_PAGES = 10
@@ -62,18 +64,29 @@ class MangaDexLink(ListingsOnly, Link):
 
     async def find(self, query: str) -> Sequence[FoundChannel]:
         wanted = query.strip()
-        if address := _ADDRESS.fullmatch(wanted):
-            is_chapter = address[1].lower() == "chapter"
-            return await self._find_one("chapter" if is_chapter else "manga", address[2].lower())
         if UUID.fullmatch(wanted):
             return await self._find_one("manga", wanted.lower())
-        if not wanted or "://" in wanted:
+        if "://" in wanted:
+            return await self._find_at(wanted)
+        if not wanted:
             return []
         by_title = (("title", wanted[:_MOST_TITLE]), ("order[relevance]", "desc"), *ALL_RATINGS)
         return _channels_of(await self._page("/manga", by_title, limit=_MOST_FOUND))
 
     async def close(self) -> None:
         await self._client.aclose()
+
+    async def _find_at(self, address: str) -> list[FoundChannel]:
+        """Return the series at an address of the site; the addresses of others mean nothing here."""
+        try:
+            host, path = urlsplit(address).hostname or "", _PATH.fullmatch(urlsplit(address).path)
+        except ValueError:
+            return []
+        is_ours = host in (_HOME, urlsplit(self._site).hostname) or host.endswith(f".{_HOME}")
+        if not is_ours or path is None:
+            return []
+        kind = "chapter" if path[1].lower() == "chapter" else "manga"
+        return await self._find_one(kind, path[2].lower())
 
     async def _find_one(self, kind: str, key: str) -> list[FoundChannel]:
         """Return the series of an id, or the one that a chapter belongs to."""

@@ -184,7 +184,7 @@ async def list_part(api: Api, listing: str, cursor: Mapping[str, str], *, site: 
     with_manga = telling.wants_manga(now)
     limit = min(_PAGE_WITH_MANGA if with_manga else _PAGE, WINDOW - telling.offset)
     answer = await api.get(f"/manga/{listing}/feed", _params(telling, limit, with_manga=with_manga))
-    collection = collection_of(answer.content)
+    collection, now = collection_of(answer.content), answer.latest(now)
     manga = expanded_manga_of(collection.rows) if with_manga else None
     page = Page(collection.total, tuple(chapters_of(collection.rows, site=site)), manga, now)
     if telling.is_first:

@@ -70,7 +70,8 @@ async def sweep_part(api: Api, cursor: Mapping[str, str], *, site: str, now: dat
         ("order[updatedAt]", "asc"),
         ("updatedAtSince", _written(progress.since)),
     )
-    page = collection_of((await api.get("/chapter", _params(asked))).content)
+    answer = await api.get("/chapter", _params(asked))
+    page, now = collection_of(answer.content), answer.latest(now)
     chapters = tuple(chapters_of(page.rows, site=site))
     newest = max((one.updated_at for one in chapters if isinstance(one, Chapter)), default=None)
     reached = progress.offset + len(page.rows)
@@ -115,7 +116,8 @@ def _server_now(answer: Answer) -> datetime | None:
 async def _tell_ripe(api: Api, progress: Progress, ripe: Sequence[str], *, site: str, now: datetime) -> Swept:
     """Tell the chapters whose time has come; the sweep itself goes on with the next call."""
     asked = (("limit", str(_PAGE)), *(("ids[]", key) for key in ripe))
-    page = collection_of((await api.get("/chapter", _params(asked))).content)
+    answer = await api.get("/chapter", _params(asked))
+    page, now = collection_of(answer.content), answer.latest(now)
     chapters = tuple(chapters_of(page.rows, site=site))
     left = tuple((at, key) for at, key in progress.held if key not in ripe)
     following = replace(progress, held=_hold(left, chapters, now=now))

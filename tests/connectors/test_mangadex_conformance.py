@@ -94,3 +94,15 @@ async def under_test(request: pytest.FixtureRequest) -> AsyncIterator[ConnectorU
 
 class TestMangaDex(ConnectorConformance):
     """Every check that the manifest claims."""
+
+
+def test_the_errors_of_the_suite_are_all_that_the_connector_raises() -> None:
+    harness = MangaDexUnderTest()
+    exemplified = {type(error) for error, _ in harness.library_errors()}
+    harness.server.stop()
+    raised = {
+        kind
+        for kind in vars(mangadex).values()
+        if isinstance(kind, type) and issubclass(kind, mangadex.MangaDexError) and not kind.__subclasses__()
+    }
+    assert raised <= exemplified
