@@ -161,6 +161,19 @@ async def test_what_cannot_be_read_yet_is_left_out_until_it_can(
     assert fourth.unchanged
 
 
+async def test_what_is_held_back_on_a_later_page_is_not_forgotten(
+    server: MangaDexServer, guest: Link, clock: VirtualClock
+) -> None:
+    manga, keys = _fill(server, 250)
+    server.chapters[keys[0]]["attributes"]["readableAt"] = (NOON + timedelta(hours=2)).isoformat()
+    parts = await list_all(guest, manga)
+    clock.advance(7200)
+    again = await list_all(guest, manga, parts[-1].cursor)
+    assert keys[0] not in _told(parts)
+    assert keys[0] in _told(again)
+    assert (await guest.list(manga, again[-1].cursor)).unchanged
+
+
 async def test_1200_chapters_are_told_over_pages_each_once(server: MangaDexServer, guest: Link) -> None:
     manga, keys = _fill(server, 1200)
     parts = await list_all(guest, manga)
@@ -205,21 +218,35 @@ async def test_a_removed_chapter_is_missing_from_what_is_complete(
     assert again[-1].complete
 
 
-@pytest.mark.parametrize("change", ["added", "removed", "changed", "removed and added"])
+def _change(server: MangaDexServer, manga: str, keys: list[str], change: str) -> None:
+    """Let a list move, after its newest hundred chapters were told."""
+    if change == "added":
+        server.add_chapter(manga, "new")
+    elif change == "changed":
+        server.update_chapter(keys[0], title="Moved to the top")
+    elif change == "removed":
+        server.remove_chapter(keys[-1])
+    elif change == "removed further on":
+        server.remove_chapter(keys[0])
+    else:
+        server.remove_chapter(keys[-1])
+        server.add_chapter(manga, "0", at=NOON - timedelta(days=900))
+
+
+@pytest.mark.parametrize("apart_s", [0, 60])
+@pytest.mark.parametrize(
+    "change", ["added", "changed", "removed", "removed further on", "removed, and an old one appeared"]
+)
 async def test_a_list_that_moves_while_it_is_told_is_not_complete_and_is_told_again(
-    server: MangaDexServer, guest: Link, clock: VirtualClock, change: str
+    server: MangaDexServer, guest: Link, clock: VirtualClock, change: str, apart_s: int
 ) -> None:
-    manga, keys = _fill(server, 1200)
+    manga, _ = _fill(server, 250, apart_s=apart_s)
+    in_order = [entry.key for part in await list_all(guest, manga) for entry in part.entries]
     first = await guest.list(manga, {})
     clock.advance(60)
-    if "removed" in change:
-        server.remove_chapter(keys[-1])
-    if "added" in change:
-        server.add_chapter(manga, "1201")
-    if change == "changed":
-        server.update_chapter(keys[0], title="Moved to the top")
+    _change(server, manga, in_order[::-1], change)
     rest = await list_all(guest, manga, first.cursor)
-    assert not any(part.complete for part in rest) or change == "removed and added"
+    assert not any(part.complete for part in rest)
     again = await list_all(guest, manga, rest[-1].cursor)
     assert set(_told(again)) == set(server.chapters)
     assert again[-1].complete

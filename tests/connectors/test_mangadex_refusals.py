@@ -116,6 +116,7 @@ async def test_what_a_status_means_to_somebody_who_is_signed_in(
         (200, b"[" * 100_000, Transient, "something else than its API's words"),
         (403, b"<html>Attention Required!</html>", RateLimited, "a wall in front of MangaDex"),
         (404, b"<html>nginx</html>", Transient, "status 404 came without MangaDex's own words"),
+        (404, b'{"message": "no Route matched"}', Transient, "status 404 came without"),
         (302, b"", Transient, "status 302"),
         (502, b"<html>Bad Gateway</html>", Transient, "status 502"),
     ],
