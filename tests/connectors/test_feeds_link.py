@@ -24,7 +24,7 @@ from web_server import Reply, WebServer, zipped
 from headgate.connectors.feeds import FeedBounds, FeedsConnector
 from headgate.connectors.feeds.guard import is_public
 from headgate.connectors.protocol import Link
-from headgate.domain.errors import Gone, Malformed, RateLimited, Transient, WorkError
+from headgate.domain.errors import Absent, Gone, Malformed, RateLimited, Transient, WorkError
 from headgate.kernel.clock import RealClock
 
 FEED = rss("<title>One</title><guid>1</guid>")
@@ -144,7 +144,7 @@ async def test_redirects_lead_to_the_web_alone(server: WebServer, link: Link, lo
     ("reply", "meaning"),
     [
         (Reply(status=410), Gone),
-        (Reply(status=404), Transient),
+        (Reply(status=404), Absent),
         (Reply(status=401), Malformed),
         (Reply(status=403), Malformed),
         (Reply(status=400), Malformed),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -172,6 +173,14 @@ class ListingBench:
         for (runner, job), (_, settlement) in zip(claimed, ended, strict=True):
             await runner.settle(job, settlement)
         return len(claimed)
+
+    async def flow(self, work: Coroutine[Any, Any, int]) -> int:
+        """Let time go by while something is done that waits for it."""
+        task = asyncio.create_task(work)
+        while not task.done():
+            await asyncio.wait([task], timeout=0.02)
+            self.bench.clock.advance(0.2)
+        return await task
 
     async def let_retries_come(self) -> None:
         """Work, and let a minute pass, until nothing is tried again."""

@@ -155,6 +155,13 @@ def test_paths_are_expanded_and_absolute(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert _load({"HEADGATE_DATA_DIR": "kept"}).data.dir == Path.cwd() / "kept"
 
 
+def test_addresses_of_platforms_are_web_addresses_without_a_slash_at_the_end() -> None:
+    settings = _load({"HEADGATE_MANGADEX_API": "http://127.0.0.1:9/"})
+    assert settings.mangadex.api == "http://127.0.0.1:9"
+    with pytest.raises(SettingsError, match="HEADGATE_MANGADEX_AUTH must begin with http://"):
+        _load({"HEADGATE_MANGADEX_AUTH": "auth.mangadex.org"})
+
+
 def test_the_settings_file_is_in_the_data_folder_unless_named(tmp_path: Path) -> None:
     assert config_path({"HEADGATE_DATA_DIR": str(tmp_path)}) == tmp_path / "headgate.toml"
     named = {"HEADGATE_DATA_DIR": str(tmp_path), "HEADGATE_CONFIG": "/etc/other.toml"}

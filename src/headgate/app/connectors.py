@@ -11,15 +11,21 @@ from headgate.kernel.settings import Settings
 
 
 def load_connectors(settings: Settings) -> Mapping[str, Connector]:
-    """Return the connectors that can be used here, by platform."""
+    """Return the connectors that can be used here, by platform.
+
+    What servers say of time is of the real world, at any speed of ours.
+    """
     connectors: dict[str, Connector] = {}
     if _installed("feedparser", "httpx"):
         from headgate.connectors.feeds import FeedBounds, FeedsConnector
 
         feeds = settings.feeds
         bounds = FeedBounds(feeds.timeout_s, feeds.max_bytes, feeds.user_agent, feeds.allow_private)
-        # The dates of feeds and the waits of their servers are of the real world, at any speed of ours.
         connectors["feeds"] = FeedsConnector(bounds, RealClock())
+    if _installed("httpx"):
+        from headgate.connectors.mangadex import MangaDexConnector
+
+        connectors["mangadex"] = MangaDexConnector(settings.mangadex, RealClock())
     return connectors
 
 

@@ -4,6 +4,7 @@ HeadgateError                 anything we raise on purpose
 ├── UserError                 a person can mend it: what happened, and what to do
 └── WorkError                 what a piece of work can end with
     ├── Transient             may succeed if tried again; unknown errors count as this
+    │   └── Absent            not there at the moment, says whoever was asked: it is not their fault
     ├── RateLimited           the platform asks to wait
     ├── AuthFailed            the account must sign in again
     ├── Restricted            the platform limits the account
@@ -42,6 +43,10 @@ class WorkError(HeadgateError):
 
 class Transient(WorkError):
     """It may succeed if tried again."""
+
+
+class Absent(Transient):
+    """It is not there at the moment; who was asked for it has answered."""
 
 
 class RateLimited(WorkError):

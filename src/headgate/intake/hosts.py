@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from headgate.domain.breaker import fail, state_of
-from headgate.domain.errors import Transient, WorkError, error_class
+from headgate.domain.errors import Absent, Transient, WorkError, error_class
 from headgate.storage import hosts
 from headgate.storage.database import Database, Tx
 from headgate.storage.hosts import HostName
@@ -28,7 +28,7 @@ async def note_failure(
     Calls that were under way when the breaker opened say nothing new.
     """
     breaker = await hosts.lock_host(tx, host)
-    if not isinstance(error, Transient):
+    if isinstance(error, Absent) or not isinstance(error, Transient):
         return None
     if probing or state_of(breaker, now=now) != "open":
         breaker = fail(breaker, now=now)

@@ -17,7 +17,7 @@ from typing import Any, Literal, Self, cast, get_args
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
-from headgate.kernel.connector_settings import FeedsSettings
+from headgate.kernel.connector_settings import FeedsSettings, MangaDexSettings
 from headgate.kernel.logs import MASK, LogFormat, mask_url
 from headgate.kernel.section import Section
 
@@ -232,6 +232,7 @@ class Settings:
     series: SeriesSettings
     outflow: OutflowSettings
     feeds: FeedsSettings
+    mangadex: MangaDexSettings
     demo: DemoSettings
     origins: Mapping[str, str]
 
@@ -252,6 +253,7 @@ SECTIONS: dict[str, type[Section]] = {
     "series": SeriesSettings,
     "outflow": OutflowSettings,
     "feeds": FeedsSettings,
+    "mangadex": MangaDexSettings,
     "demo": DemoSettings,
 }
 

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
-from headgate.domain.errors import Gone, Malformed, RateLimited, Transient, WorkError
+from headgate.domain.errors import Absent, Gone, Malformed, RateLimited, Transient, WorkError
 from headgate.kernel.logs import mask_url
 
 MOST_REST_S = 86400.0
@@ -43,7 +43,7 @@ def failure_of(status: int, headers: Mapping[str, str], *, place: object, now: d
     if status == 410:
         return Gone(f"{place} is gone for good, says its server (410)")
     if status in _COMES_BACK:
-        return Transient(f"{place} {_COMES_BACK[status]} ({status})")
+        return Absent(f"{place} {_COMES_BACK[status]} ({status})")
     if status >= 500:
         return Transient(f"the server of {place} has failed ({status})")
     return Malformed(f"{place} {_REFUSALS.get(status, 'answers with something unexpected')} ({status})")
