@@ -5,6 +5,7 @@ A NOTIFY is a hint, the tick is the truth. One process at a time ticks, under a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,8 +18,11 @@ from headgate.jobs.kinds import Kind, Kinds, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
+from headgate.kernel.logs import get_logger
 from headgate.storage import dead_letters, engine
-from headgate.storage.database import Database, Tx
+from headgate.storage.database import Database, Refused, Tx
+
+log = get_logger("jobs")
 
 DUE_PER_TICK = 500
 MOST_QUEUED = 2000
@@ -44,22 +48,35 @@ class Tick:
         if self.clock.monotonic() - self._looked_at >= LOOK_EVERY_S:
             self._looked_at = self.clock.monotonic()
             await self._look(now)
-        for kind in self.kinds:
-            if kind.rows is not None:
-                await self._wake_due(kind, now)
+        kinds = [kind for kind in self.kinds if kind.rows is not None]
+        try:
+            await self._wake_due(kinds, now)
+        except Refused:
+            # One of them is to blame, and must not keep the others asleep.
+            await self._wake_each(kinds, now)
         measures.TICKS.inc()
         return now + self.interval
 
-    async def _wake_due(self, kind: Kind[Any], now: datetime) -> None:
-        assert kind.rows is not None  # noqa: S101 - the caller looked
+    async def _wake_each(self, kinds: Sequence[Kind[Any]], now: datetime) -> None:
+        for kind in kinds:
+            try:
+                await self._wake_due([kind], now)
+            except Refused as error:
+                log.exception("due work cannot be listed", kind=kind.name, reason=str(error))
+
+    async def _wake_due(self, kinds: Sequence[Kind[Any]], now: datetime) -> None:
+        """Wake the due rows of kinds, all in one transaction."""
         async with self.database.transaction() as tx:
-            room = MOST_QUEUED - await engine.count_queued(tx, kind=kind.name, most=MOST_QUEUED)
-            if room <= 0:
-                return
-            due = await kind.rows.list_due(tx, now=now, limit=min(room, DUE_PER_TICK))
-            await enqueue(
-                tx, [one if isinstance(one, Wake) else Wake(kind.name, one, kind.priority) for one in due]
-            )
+            queued = await engine.count_queued(tx, [kind.name for kind in kinds], most=MOST_QUEUED)
+            wakes: list[Wake] = []
+            for kind, waiting in zip(kinds, queued, strict=True):
+                if kind.rows is not None and waiting < MOST_QUEUED:
+                    limit = min(MOST_QUEUED - waiting, DUE_PER_TICK)
+                    due = await kind.rows.list_due(tx, now=now, limit=limit)
+                    wakes += [
+                        one if isinstance(one, Wake) else Wake(kind.name, one, kind.priority) for one in due
+                    ]
+            await enqueue(tx, wakes)
 
     async def _bury_held(self, tx: Tx, now: datetime) -> None:
         for held in await engine.list_held(tx):

@@ -115,9 +115,9 @@ async def enqueue_jobs(
     return len(rows)
 
 
-async def count_queued(tx: Tx, *, kind: str, most: int) -> int:
-    """Return how many jobs of a kind wait, at most `most`."""
-    return int(await tx.value(Q["count_queued"], kind=kind, most=most))
+async def count_queued(tx: Tx, kinds: Sequence[str], *, most: int) -> list[int]:
+    """Return how many jobs of each kind wait, at most `most`."""
+    return await tx.column(Q["count_queued"], kinds=list(kinds), most=most)
 
 
 class LostJob(HeadgateError):

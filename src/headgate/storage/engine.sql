@@ -59,10 +59,12 @@ where pgqueuer.dedupe_key = wish.dedupe_key and pgqueuer.status = 'queued'
   and pgqueuer.priority < wish.priority
 
 -- name: count_queued
--- Whether there is room for more jobs of a kind; counting stops where the answer is known.
-select count(*) from (
-    select from pgqueuer where entrypoint = %(kind)s and status = 'queued' limit %(most)s
-) as queued
+-- Whether there is room for more jobs of these kinds, in their order; counting stops where the answer is known.
+select (
+    select count(*) from (
+        select from pgqueuer where entrypoint = k.kind and status = 'queued' limit %(most)s
+    ) as queued
+) from unnest(%(kinds)s::text[]) with ordinality as k (kind, n) order by k.n
 
 -- name: sweep_ended
 -- Rows of ended jobs whose runner died before its flush.
