@@ -16,32 +16,16 @@ from typing import Any, Literal, Self, cast, get_args
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from headgate.kernel.logs import MASK, LogFormat, mask_url
+from headgate.kernel.notify_settings import NotifySettings
+from headgate.kernel.section import Section
 
 CONFIG_FILE = "headgate.toml"
 
 
 class SettingsError(Exception):
     """One or more settings are wrong; the message has a line for each."""
-
-
-class Section(BaseSettings):
-    """Base of all sections: frozen, no unknown names, read by `load_settings` alone."""
-
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", validate_default=True)
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return (init_settings,)
 
 
 def _default_data_dir() -> Path:
@@ -233,6 +217,7 @@ class Settings:
     jobs: JobsSettings
     intake: IntakeSettings
     outflow: OutflowSettings
+    notify: NotifySettings
     demo: DemoSettings
     origins: Mapping[str, str]
 
@@ -251,6 +236,7 @@ SECTIONS: dict[str, type[Section]] = {
     "jobs": JobsSettings,
     "intake": IntakeSettings,
     "outflow": OutflowSettings,
+    "notify": NotifySettings,
     "demo": DemoSettings,
 }
 
