@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 from plans_bench import PlansBench, build_plans_bench
+from receiver import Receiver, receiving
+from telling_bench import TellingBench, build_telling_bench
 
 from headgate.storage.database import Database
 
@@ -15,3 +18,14 @@ async def plans(database: Database) -> AsyncIterator[PlansBench]:
     plans = build_plans_bench(database)
     yield plans
     await plans.links.close()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def telling(database: Database, receiver: Receiver, tmp_path: Path) -> TellingBench:
+    return build_telling_bench(database, receiver, tmp_path)

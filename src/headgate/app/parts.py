@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
+from headgate.connectors.apprise_out import AppriseOut
 from headgate.connectors.protocol import Connector
 from headgate.domain.retry import RetryPolicy
 from headgate.domain.schedule_knobs import Knobs
@@ -35,6 +36,10 @@ from headgate.kernel.settings import Settings
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
 from headgate.outflow.fire import Firing
+from headgate.outflow.inbox import pruning_kind
+from headgate.outflow.notify import Notifier
+from headgate.outflow.push_addresses import PushAddresses
+from headgate.outflow.push_out import PushOut
 from headgate.outflow.sender import Sender
 from headgate.storage.database import Database
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault
@@ -70,6 +75,7 @@ class Parts:
     lanes: Lanes
     links: Links
     rules: RulesCache
+    push_addresses: PushAddresses
     kinds: Kinds
     execution: Execution
 
@@ -98,6 +104,7 @@ def build_parts(
     """Put the parts together; nothing is opened or started."""
     ids = Ids(clock, randomness.fork("ids"))
     lanes = Lanes(database, clock)
+    pusher = AppriseOut()
     secrets = StoredSecrets(database, settings.data.dir)
     links = Links(connectors, lanes, secrets, settings.outflow.messages_per_minute)
     rules = RulesCache(Knobs(**settings.intake.model_dump()), clock)
@@ -117,6 +124,9 @@ def build_parts(
             Sweeper(links, clock, ids, randomness.fork("sweep"), rules, settings.series).kind(),
             Firing(clock, ids).kind(),
             _sender(settings, links, clock, ids, randomness).kind(),
+            Notifier(clock, settings.notify.gather_s, settings.notify.concurrency).kind(),
+            _push_out(settings, pusher, lanes, clock, ids).kind(),
+            pruning_kind(clock, keep_days=settings.notify.keep_days),
         ]
     )
     kinds.add(retention_kind(settings.jobs, clock, kinds))
@@ -129,7 +139,8 @@ def build_parts(
         max_crashes=settings.jobs.max_crashes,
         retry=RetryPolicy(max_attempts=settings.jobs.max_attempts),
     )
-    return Parts(settings, url, database, clock, ids, lanes, links, rules, kinds, execution)
+    addresses = PushAddresses(pusher, lanes, clock, ids, settings.data.dir)
+    return Parts(settings, url, database, clock, ids, lanes, links, rules, addresses, kinds, execution)
 
 
 def _sender(settings: Settings, links: Links, clock: Clock, ids: Ids, randomness: Randomness) -> Sender:
@@ -141,6 +152,18 @@ def _sender(settings: Settings, links: Links, clock: Clock, ids: Ids, randomness
         randomness=randomness.fork("send"),
         groups_at_once=settings.outflow.group_concurrency,
         at_once=settings.outflow.fire_concurrency,
+    )
+
+
+def _push_out(settings: Settings, pusher: AppriseOut, lanes: Lanes, clock: Clock, ids: Ids) -> PushOut:
+    return PushOut(
+        pusher=pusher,
+        lanes=lanes,
+        clock=clock,
+        ids=ids,
+        data_dir=settings.data.dir,
+        gather_s=settings.notify.gather_s,
+        at_once=settings.notify.concurrency,
     )
 
 

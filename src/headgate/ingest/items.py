@@ -18,11 +18,12 @@ from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
-from headgate.storage import misses, sightings
+from headgate.storage import misses, news, sightings
 from headgate.storage.database import Refused, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.judging import show_items_of
 from headgate.storage.misses import Failure
+from headgate.storage.news import NOTIFY
 from headgate.storage.sightings import NewItem, WaitingSighting
 
 KIND = "ingest"
@@ -49,10 +50,15 @@ class Outcome:
     new_items: int
     made: tuple[WaitingSighting, ...]
     failures: tuple[Failure, ...]
+    news: int = 0
+    """New items that somebody wants to hear of."""
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
-            self.new_items + other.new_items, self.made + other.made, self.failures + other.failures
+            self.new_items + other.new_items,
+            self.made + other.made,
+            self.failures + other.failures,
+            self.news + other.news,
         )
 
 
@@ -81,16 +87,19 @@ class Ingest:
     async def _make(self, tx: Tx, channel_id: UUID, waiting: Sequence[WaitingSighting]) -> Outcome:
         """Make items of all; if the database refuses, of each half, down to the row that is to blame."""
         items = [self._item(sighting) for sighting in waiting]
+        now = self.clock.now()
         try:
             async with tx.attempt():
-                made = await sightings.insert_items(tx, channel_id, items, now=self.clock.now())
+                made = await sightings.insert_items(tx, channel_id, items, now=now)
+                new = [item.id for item in items] if made else []
+                told = await news.note_new_items(tx, channel_id, new, now=now)
         except Refused as error:
             if len(waiting) == 1:
                 return Outcome(0, (), (_failure(waiting[0], error),))
             middle = len(waiting) // 2
             first = await self._make(tx, channel_id, waiting[:middle])
             return first + await self._make(tx, channel_id, waiting[middle:])
-        return Outcome(made, tuple(waiting), ())
+        return Outcome(made, tuple(waiting), (), told)
 
     async def _settle(self, tx: Tx, channel_id: UUID, outcome: Outcome) -> None:
         """Write down what failed, and forget the misses of what did not."""
@@ -107,6 +116,8 @@ class Ingest:
         shown = await show_items_of(tx, [sighting.id for sighting in outcome.made])
         if outcome.new_items or shown:
             await publish(tx, Event("items"))
+        if outcome.news:
+            await enqueue(tx, [Wake(NOTIFY, str(channel_id))])
 
     def _item(self, sighting: WaitingSighting) -> NewItem:
         return NewItem(

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from headgate.kernel.connector_settings import FeedsSettings, MangaDexSettings
 from headgate.kernel.logs import MASK, LogFormat, mask_url
+from headgate.kernel.notify_settings import NotifySettings
 from headgate.kernel.section import Section
 
 CONFIG_FILE = "headgate.toml"
@@ -233,6 +234,7 @@ class Settings:
     outflow: OutflowSettings
     feeds: FeedsSettings
     mangadex: MangaDexSettings
+    notify: NotifySettings
     demo: DemoSettings
     origins: Mapping[str, str]
 
@@ -254,6 +256,7 @@ SECTIONS: dict[str, type[Section]] = {
     "outflow": OutflowSettings,
     "feeds": FeedsSettings,
     "mangadex": MangaDexSettings,
+    "notify": NotifySettings,
     "demo": DemoSettings,
 }
 

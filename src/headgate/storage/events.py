@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import UUID
@@ -44,3 +44,10 @@ class Event:
 async def publish(tx: Tx, event: Event) -> None:
     """Tell all processes; equal events of one transaction arrive once."""
     await tx.execute(Q["publish"], payload=event.dump())
+
+
+async def publish_all(tx: Tx, events: Iterable[Event]) -> None:
+    """Tell all processes of several events in one statement."""
+    payloads = [event.dump() for event in events]
+    if payloads:
+        await tx.execute(Q["publish_all"], payloads=payloads)

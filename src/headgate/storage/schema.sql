@@ -26,6 +26,18 @@ CREATE OR REPLACE FUNCTION public.headgate_job_kind(headers jsonb, entrypoint te
  IMMUTABLE PARALLEL SAFE
 RETURN COALESCE((headers ->> 'kind'::text), entrypoint);
 
+CREATE OR REPLACE FUNCTION public.headgate_language_wanted(language text, wanted text[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+    select language = '' or wanted = '{}' or exists (
+        select from unnest(wanted) as want
+        where replace(lower(language), '_', '-') = lower(want)
+           or starts_with(replace(lower(language), '_', '-'), lower(want) || '-')
+    )
+$function$;
+
 CREATE OR REPLACE FUNCTION public.headgate_listens(listening_at timestamp with time zone)
  RETURNS boolean
  LANGUAGE sql
@@ -185,6 +197,25 @@ BEGIN ATOMIC
             FROM coverage v
            WHERE ((v.channel_id = headgate_uncovered.of_channel) AND (v.lens = 'everything'::text))), '{}'::int8multirange));
 END;
+
+CREATE OR REPLACE FUNCTION public.headgate_words(of_text text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+    select rtrim(' ' || ltrim(lower(regexp_replace(of_text, '[^[:alnum:]]+', ' ', 'g'))))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.headgate_words_match(search_words text, title_words text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+    select search_words <> '' and not exists (
+        select from unnest(string_to_array(ltrim(search_words), ' ')) as word
+        where strpos(title_words, ' ' || word) = 0
+    )
+$function$;
 
 CREATE OR REPLACE FUNCTION public.headgate_write_round(of_run uuid, lease_name text, lease_token uuid, ttl_s double precision, product_now timestamp with time zone, results json, marks json, OUT held boolean, OUT places text)
  RETURNS record
@@ -736,8 +767,22 @@ CREATE TABLE notification (
     CONSTRAINT notification_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE,
     CONSTRAINT notification_user_id_subject_key UNIQUE (user_id, subject)
 );
+CREATE INDEX notification_chapter ON public.notification USING btree (chapter_id, user_id);
 CREATE INDEX notification_newest ON public.notification USING btree (user_id, at DESC, id DESC) WHERE in_app;
+CREATE INDEX notification_old ON public.notification USING btree (at) WHERE (title <> ''::text);
 CREATE INDEX notification_unread ON public.notification USING btree (user_id) WHERE (in_app AND (read_at IS NULL));
+
+CREATE TABLE notification_settings (
+    user_id uuid NOT NULL,
+    time_zone text NOT NULL,
+    quiet_from_min integer,
+    quiet_to_min integer,
+    CONSTRAINT notification_settings_check CHECK ((num_nulls(quiet_from_min, quiet_to_min) = ANY (ARRAY[0, 2]))),
+    CONSTRAINT notification_settings_pkey PRIMARY KEY (user_id),
+    CONSTRAINT notification_settings_quiet_from_min_check CHECK (((quiet_from_min >= 0) AND (quiet_from_min <= 1439))),
+    CONSTRAINT notification_settings_quiet_to_min_check CHECK (((quiet_to_min >= 0) AND (quiet_to_min <= 1439))),
+    CONSTRAINT notification_settings_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
 
 CREATE TABLE part (
     run_id uuid NOT NULL,
@@ -770,6 +815,60 @@ CREATE TABLE product_clock (
     CONSTRAINT product_clock_scale_check CHECK ((scale > (0)::double precision)),
     CONSTRAINT product_clock_single_check CHECK (single)
 );
+
+CREATE TABLE push (
+    id uuid NOT NULL,
+    address_id uuid NOT NULL,
+    state text NOT NULL DEFAULT 'planned'::text,
+    title text NOT NULL,
+    body text NOT NULL,
+    notifications integer NOT NULL,
+    attempts integer NOT NULL DEFAULT 0,
+    made_at timestamp with time zone NOT NULL,
+    begun_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    error text NOT NULL DEFAULT ''::text,
+    CONSTRAINT push_address_id_fkey FOREIGN KEY (address_id) REFERENCES push_address(id) ON DELETE CASCADE,
+    CONSTRAINT push_address_id_id_key UNIQUE (address_id, id),
+    CONSTRAINT push_pkey PRIMARY KEY (id),
+    CONSTRAINT push_state_check CHECK ((state = ANY (ARRAY['planned'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'uncertain'::text])))
+);
+CREATE INDEX push_ended ON public.push USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX push_newest ON public.push USING btree (address_id, made_at DESC, id DESC);
+CREATE UNIQUE INDEX push_under_way ON public.push USING btree (address_id) WHERE (state = ANY (ARRAY['planned'::text, 'sending'::text]));
+
+CREATE TABLE push_address (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    name text NOT NULL,
+    shown text NOT NULL,
+    enabled boolean NOT NULL DEFAULT true,
+    due_at timestamp with time zone,
+    failures integer NOT NULL DEFAULT 0,
+    opened integer NOT NULL DEFAULT 0,
+    open_until timestamp with time zone,
+    error text NOT NULL DEFAULT ''::text,
+    failed_at timestamp with time zone,
+    sent_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT push_address_pkey PRIMARY KEY (id),
+    CONSTRAINT push_address_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX push_address_due ON public.push_address USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE UNIQUE INDEX push_address_name ON public.push_address USING btree (user_id, lower(name));
+
+CREATE TABLE push_notification (
+    address_id uuid NOT NULL,
+    notification_id uuid NOT NULL,
+    push_id uuid,
+    CONSTRAINT push_notification_address_id_fkey FOREIGN KEY (address_id) REFERENCES push_address(id) ON DELETE CASCADE,
+    CONSTRAINT push_notification_address_id_push_id_fkey FOREIGN KEY (address_id, push_id) REFERENCES push(address_id, id) ON DELETE CASCADE,
+    CONSTRAINT push_notification_notification_id_fkey FOREIGN KEY (notification_id) REFERENCES notification(id) ON DELETE CASCADE,
+    CONSTRAINT push_notification_pkey PRIMARY KEY (address_id, notification_id)
+);
+CREATE INDEX push_notification_of ON public.push_notification USING btree (notification_id);
+CREATE INDEX push_notification_push ON public.push_notification USING btree (push_id) WHERE (push_id IS NOT NULL);
+CREATE INDEX push_notification_waiting ON public.push_notification USING btree (address_id) WHERE (push_id IS NULL);
 
 CREATE TABLE reading (
     user_id uuid NOT NULL,

@@ -1,0 +1,136 @@
+"""Pushes messages out through Apprise, which speaks to some 170 services by their addresses.
+
+Apprise answers with yes or no and tells the rest to its log. So its log is listened to, call by call, and
+shown to nobody else: it holds addresses, and these are secrets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+from urllib.parse import unquote
+
+from headgate.domain.errors import Ambiguous, Elsewhere, RateLimited, Transient, UserError
+from headgate.kernel.logs import MASK
+
+TIMEOUT_S = 20.0
+LIMITED_S = 60.0
+"""Services that limit us say for how long, but Apprise does not."""
+LONGEST_ERROR = 500
+
+_IN_DOUBT = re.compile(
+    r"read timed out|readtimeout|connection aborted|connection reset|remote end closed|remotedisconnected"
+    r"|incompleteread|broken pipe",
+    re.IGNORECASE,
+)
+"""The request was sent, and its answer was lost: it may have been carried out."""
+_LIMITED = re.compile(r"\berror=429\b|too many requests", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[/?&=@:#,;\s]+")
+
+
+class AppriseOut:
+    """Sends to Apprise addresses."""
+
+    def recognise(self, url: str) -> str:
+        """Return what may be shown of an address: its service. Raise `UserError` if it is none."""
+        service = _instantiate(_load(), url)
+        if service is None:
+            raise UserError(
+                "This is not an address that can be pushed to.",
+                remedy="Write it as https://appriseit.com/services/ shows for your service,"
+                " for example ntfy://ntfy.sh/my-topic.",
+            )
+        scheme = url.strip().partition("://")[0].lower()
+        return f"{service.service_name} ({scheme}://{MASK})"
+
+    async def push(self, url: str, *, title: str, body: str) -> None:
+        """Send one message.
+
+        Raises `Transient` or `RateLimited` if it certainly was not taken, `Ambiguous` if it may have been.
+        """
+        apprise = _load()
+        service = _instantiate(apprise, url)
+        if service is None:
+            raise Transient("Apprise does not understand the address.")
+        caller = apprise.Apprise(asset=_asset(apprise))
+        caller.add(service)
+        lines: list[str] = []
+
+        def listen(entry: Any, _service: Any) -> None:
+            lines.append(f"{entry.level} {entry.message}")
+
+        try:
+            # Its own limit ends the waiting, but not everything that it does is under that limit.
+            async with asyncio.timeout(TIMEOUT_S + 5):
+                result = await caller.async_notify(
+                    title=title,
+                    body=body,
+                    body_format=apprise.NotifyFormat.TEXT,
+                    timeout=TIMEOUT_S,
+                    log_level=logging.DEBUG,
+                    log_callback=listen,
+                )
+        except TimeoutError as error:
+            raise Ambiguous(f"No answer within {TIMEOUT_S:g} seconds.") from error
+        if not result:
+            _raise_failure(lines, url, timed_out=result.status == apprise.AppriseResultStatus.TIMEOUT)
+
+
+def _raise_failure(lines: Iterable[str], url: str, *, timed_out: bool) -> None:
+    lines = list(lines)
+    everything = "\n".join(lines)
+    told = " ".join(line.partition(" ")[2] for line in lines if line.startswith(("WARNING", "ERROR")))
+    text = scrub(told, url)[:LONGEST_ERROR] or "The service did not take it, without a reason."
+    if timed_out:
+        raise Ambiguous(f"No answer within {TIMEOUT_S:g} seconds.")
+    if _IN_DOUBT.search(everything):
+        raise Ambiguous(f"{text} The answer was lost on the way.")
+    if _LIMITED.search(everything):
+        raise RateLimited(text, retry_after_s=LIMITED_S)
+    raise Transient(text)
+
+
+def scrub(text: str, url: str) -> str:
+    """Return a text without the address, or any part of it that could be a secret."""
+    scheme, _, rest = url.strip().partition("://")
+    pieces = {url.strip(), unquote(url.strip())}
+    for piece in _SEPARATORS.split(rest):
+        if len(piece) >= 4 and piece.lower() != scheme.lower():
+            pieces |= {piece, unquote(piece)}
+    for piece in sorted(pieces, key=len, reverse=True):
+        text = re.sub(re.escape(piece), MASK, text, flags=re.IGNORECASE)
+    return " ".join(text.split())
+
+
+def _load() -> ModuleType:
+    own = logging.getLogger("apprise")
+    if own.propagate:
+        own.propagate = False
+        own.setLevel(logging.DEBUG)
+        own.addHandler(logging.NullHandler())
+        # It writes the path of every request, which is where many services have their token.
+        logging.getLogger("urllib3").setLevel(logging.ERROR)
+    try:
+        import apprise
+    except ImportError as error:
+        raise Elsewhere("pushing out needs the package `headgate[notify]`") from error
+    return apprise
+
+
+def _asset(apprise: ModuleType) -> Any:
+    # In memory: what services let Apprise remember would else be written below the home folder.
+    return apprise.AppriseAsset(
+        app_id="Headgate",
+        app_desc="Headgate",
+        app_url="",
+        storage_mode=apprise.PersistentStoreMode.MEMORY,
+        secure_logging=True,
+    )
+
+
+def _instantiate(apprise: ModuleType, url: str) -> Any:
+    return apprise.Apprise.instantiate(url.strip(), asset=_asset(apprise))

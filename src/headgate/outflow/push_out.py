@@ -1,0 +1,272 @@
+"""Pushes notifications out, one keyed sender an address: sent once, or marked uncertain.
+
+What waits for an address becomes one message. That it is being sent is committed before the call: who finds
+it so later knows that somebody vanished in the middle, and does not send it again. What certainly failed is
+tried five times; an address that keeps failing is left alone for growing times, and gets all that came
+meanwhile as one message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Literal, Protocol
+from uuid import UUID
+
+from headgate.domain.breaker import Breaker, fail, state_of
+from headgate.domain.errors import Ambiguous, RateLimited, Transient, UserError
+from headgate.domain.pacing import LanePlan, Pace
+from headgate.domain.telling import Line, Message, compose, quiet_ends_at
+from headgate.domain.wall_time import find_zone
+from headgate.jobs.job import Job
+from headgate.jobs.kinds import Kind
+from headgate.kernel.clock import Clock
+from headgate.kernel.ids import Ids
+from headgate.lanes import Lanes
+from headgate.outflow.notify import FIVE_TIMES
+from headgate.storage import pushes
+from headgate.storage.database import Database, Tx
+from headgate.storage.events import Event, publish
+from headgate.storage.notification_settings import get_settings
+from headgate.storage.push_addresses import URL, secret_owner
+from headgate.storage.pushes import LockedAddress, PlannedPush, WaitingNotification
+from headgate.storage.secrets import get_secret, open_vault
+
+KIND = "push"
+PLAN = LanePlan(KIND, Pace(20, burst=3))
+LONGEST_MESSAGE = 1000
+"""Characters of title and body together; most services take more, and people do not."""
+VANISHED = "Headgate stopped while this was being sent; it may have arrived."
+
+
+class Pusher(Protocol):
+    """Who speaks to the services."""
+
+    def recognise(self, url: str) -> str:
+        """Return what may be shown of an address; raise `UserError` if it is none."""
+        ...
+
+    async def push(self, url: str, *, title: str, body: str) -> None:
+        """Send one message.
+
+        Raises `Transient` or `RateLimited` if it certainly was not taken, `Ambiguous` if it may have been.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a call."""
+
+    state: Literal["sent", "failed", "uncertain"]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A message that is to go out now."""
+
+    push: PlannedPush
+    is_probe: bool
+    """The address kept failing and was left alone: this message finds out how it is now."""
+
+
+class AddressRows:
+    """Addresses with something to go out, as the work of the kind `push`."""
+
+    async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
+        return await pushes.list_due(tx, now=now, limit=limit)
+
+    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
+        await pushes.set_due(tx, key, None)
+
+    async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
+        await pushes.set_due(tx, key, now)
+
+
+@dataclass
+class PushOut:
+    """Serves addresses."""
+
+    pusher: Pusher
+    lanes: Lanes
+    clock: Clock
+    ids: Ids
+    data_dir: Path
+    gather_s: float = 30.0
+    at_once: int = 10
+    plan: LanePlan = PLAN
+
+    def kind(self) -> Kind[UUID]:
+        return Kind(
+            name=KIND,
+            parse_key=UUID,
+            handle=self.push,
+            rows=AddressRows(),
+            retry=FIVE_TIMES,
+            concurrency=self.at_once,
+        )
+
+    async def push(self, job: Job[UUID]) -> None:
+        """Send the address's next message, if it is time for one."""
+        async with job.database.transaction() as tx:
+            planned = await self._plan(tx, job.key)
+        if planned is None:
+            return
+        outcome = await self._send(job.database, job.key, planned.push)
+        if outcome is None:
+            return
+        async with job.finish() as tx:
+            await self._end(tx, job.key, planned, outcome)
+
+    async def _plan(self, tx: Tx, address_id: UUID) -> Planned | None:
+        """Choose what goes out now; or note when to look again."""
+        now = self.clock.now()
+        address = await pushes.lock_address(tx, address_id)
+        if address is None:
+            return None
+        if await pushes.doubt_pushes(tx, address_id, error=VANISHED, now=now):
+            await publish(tx, Event("pushes", audience=address.user_id))
+        rest_until = await self._rests_until(tx, address, now=now)
+        if rest_until is not None:
+            await pushes.set_due(tx, address_id, rest_until)
+            return None
+        push = await pushes.get_planned(tx, address_id) if address.enabled else None
+        if push is None and address.enabled:
+            push = await self._collect(tx, address_id, now=now)
+        if push is None:
+            await pushes.set_due(tx, address_id, None)
+            return None
+        return Planned(push, is_probe=state_of(address.breaker, now=now) == "half_open")
+
+    async def _rests_until(self, tx: Tx, address: LockedAddress, *, now: datetime) -> datetime | None:
+        """Return until when nothing goes out to an address, if that is so."""
+        if address.open_until is not None and address.open_until > now:
+            return address.open_until
+        settings = await get_settings(tx, user_id=address.user_id)
+        return quiet_ends_at(
+            now,
+            zone=find_zone(settings.time_zone),
+            quiet_from_min=settings.quiet_from_min,
+            quiet_to_min=settings.quiet_to_min,
+        )
+
+    async def _collect(self, tx: Tx, address_id: UUID, *, now: datetime) -> PlannedPush | None:
+        """Make one message of all that waits."""
+        waiting = await pushes.list_waiting(tx, address_id)
+        if not waiting:
+            return None
+        message = compose([_line(one) for one in waiting], limit=LONGEST_MESSAGE)
+        push = PlannedPush(self.ids.new(), message.title, message.body, 0)
+        await pushes.insert_push(tx, push, [one.id for one in waiting], address_id=address_id, now=now)
+        return push
+
+    async def _send(self, database: Database, address_id: UUID, push: PlannedPush) -> Outcome | None:
+        """Mark the message and call the service; nothing if somebody else has begun before."""
+
+        async def begin() -> bool:
+            async with database.transaction() as tx:
+                return await pushes.begin_push(tx, push.id, now=self.clock.now()) is not None
+
+        url = await read_url(database, self.data_dir, address_id)
+        message = Message(push.title, push.body)
+        return await send_paced(
+            self.lanes, self.pusher, url, message, address_id, plan=self.plan, begin=begin
+        )
+
+    async def _end(self, tx: Tx, address_id: UUID, planned: Planned, outcome: Outcome) -> None:
+        """Write down what became of the message, and when to look again."""
+        now = self.clock.now()
+        address = await pushes.lock_address(tx, address_id)
+        if address is None:
+            return
+        attempt = planned.push.attempts + 1
+        may_try_again = address.enabled and not planned.is_probe and attempt < FIVE_TIMES.max_attempts
+        again = outcome.state == "failed" and may_try_again
+        if not await pushes.end_push(
+            tx,
+            planned.push.id,
+            state="planned" if again else outcome.state,
+            error=outcome.error,
+            ended_at=None if again else now,
+        ):
+            return
+        if planned.is_probe and outcome.state == "failed":
+            await pushes.release_waiting(tx, planned.push.id)
+        breaker = await _note(tx, address, outcome, again=again, now=now)
+        if again:
+            due_at = now + timedelta(seconds=FIVE_TIMES.delay_s(attempt))
+        elif await pushes.has_waiting(tx, address_id):
+            due_at = breaker.open_until or now + timedelta(seconds=self.gather_s)
+        else:
+            due_at = None
+        await pushes.set_due(tx, address_id, due_at)
+        await publish(tx, Event("pushes", audience=address.user_id))
+
+
+def _line(waiting: WaitingNotification) -> Line:
+    return Line(
+        subject_title=waiting.title,
+        text=waiting.body,
+        url=waiting.url,
+        at=waiting.at,
+        number=waiting.number,
+        is_chapter=waiting.is_chapter,
+    )
+
+
+async def _note(tx: Tx, address: LockedAddress, outcome: Outcome, *, again: bool, now: datetime) -> Breaker:
+    """Let the address and its breaker follow; a failure is a message that failed, not each of its tries."""
+    if outcome.state == "sent":
+        await pushes.note_sent(tx, address.id, now=now)
+        return Breaker()
+    breaker = address.breaker if again else fail(address.breaker, now=now)
+    await pushes.note_failed(tx, address.id, breaker=breaker, error=outcome.error, now=now)
+    return breaker
+
+
+async def send_paced(
+    lanes: Lanes,
+    pusher: Pusher,
+    url: str,
+    message: Message,
+    address_id: UUID,
+    *,
+    plan: LanePlan,
+    begin: Callable[[], Awaitable[bool]],
+) -> Outcome | None:
+    """Send a message at the pace of its address; nothing if `begin` says, right before the call, not to.
+
+    Raises `ComeBackLater` before anything has begun.
+    """
+    # Whoever lacks the library leaves the work to others before anything is marked.
+    pusher.recognise(url)
+    owner = secret_owner(address_id)
+    await lanes.ensure(owner, [plan], established=True)
+    async with lanes.call(owner, plan.kind) as permit:
+        if not await begin():
+            return None
+        try:
+            await pusher.push(url, title=message.title, body=message.body)
+        except Ambiguous as error:
+            return Outcome("uncertain", str(error))
+        except RateLimited as error:
+            await lanes.signal_limit(permit, retry_after_s=error.retry_after_s)
+            return Outcome("failed", str(error))
+        except Transient as error:
+            return Outcome("failed", str(error))
+        return Outcome("sent")
+
+
+async def read_url(database: Database, data_dir: Path, address_id: UUID) -> str:
+    """Unseal an address."""
+    async with database.transaction() as tx:
+        vault = await open_vault(tx, data_dir)
+        url = await get_secret(tx, vault, owner=secret_owner(address_id), name=URL)
+    if url is None:
+        raise UserError(
+            "The address is not among the secrets any more.", remedy="Remove it and add it again."
+        )
+    return url

@@ -1,0 +1,130 @@
+-- name: list_channels_with_news
+-- Channels with news that have no job and no dead letter; a discarded one holds until something new comes. The
+-- recursion hops from channel to channel on the index, so that it costs the same however much is new.
+with recursive waiting as (
+    (select channel_id from news order by channel_id limit 1)
+    union all
+    select (select n.channel_id from news n where n.channel_id > w.channel_id order by n.channel_id limit 1)
+    from waiting w where w.channel_id is not null
+)
+select w.channel_id::text from waiting w
+where w.channel_id is not null
+  and not exists (select from pgqueuer where dedupe_key = 'notify:' || w.channel_id
+                  and status in ('queued', 'picked'))
+  and not exists (
+      select from dead_letter d where d.kind = 'notify' and d.key = w.channel_id::text
+        and (d.state = 'open' or d.state = 'discarded' and not exists (
+            select from news n where n.channel_id = w.channel_id and n.at > d.died_at))
+  )
+limit %(limit)s
+
+-- name: note_new_items
+-- Items are news where somebody follows their channel or a search that they match, once that began. Where nobody does,
+-- the first condition is all that is looked at.
+insert into news (channel_id, item_id, at)
+select i.channel_id, i.id, %(now)s
+from item i
+where (select exists (select from follow where channel_id = %(channel_id)s)
+           or exists (select from follow where search is not null))
+  and i.id = any(%(item_ids)s::uuid[]) and i.channel_id = %(channel_id)s and not i.hidden
+  and (exists (select from follow f where f.channel_id = %(channel_id)s and f.since <= i.sent_at)
+       or exists (select from follow f where f.search is not null and f.since <= i.sent_at
+                  and headgate_words_match(headgate_words(f.search), headgate_words(i.title))))
+order by i.sent_at, i.id
+
+-- name: tell_news
+-- The next news of a channel becomes a notification for each user with a follow that wants it, and is news no more. A
+-- user is told once a chapter, or once a chapter and source if one of the matching follows says so; what was told
+-- before in the other way is not told again. What a user has read past is noted as read, and not pushed. Addresses
+-- get what is to be pushed, and are due when enough time has passed for others to join. One of several that are told
+-- at once is the newest, in the order of the chapters. Rows are written in the order of their keys, so that two
+-- channels with the same followers never wait for each other in a circle.
+with taken as materialized (
+    select n.id, n.release_id, n.item_id, n.at from news n
+    where n.channel_id = %(channel_id)s order by n.id limit %(limit)s::int for update
+), ended as (
+    delete from news n using taken t where n.id = t.id
+), thing as materialized (
+    select t.id as news_id, coalesce(r.published_at, t.at) as published_at, r.language, r.url,
+           c.id as chapter_id, c.series_id, null::uuid as item_id, c.place,
+           s.title,
+           concat_ws(
+               ' · ',
+               case when c.number <> '' then 'Chapter ' || c.number || case when c.title <> '' then ': ' || c.title else '' end
+                    when c.title <> '' then c.title else 'New chapter' end,
+               case when c.volume <> '' then 'Vol. ' || c.volume end,
+               coalesce(nullif(r.scan_group, ''), nullif(ch.title, ''))
+           ) as body,
+           headgate_words(s.title || ' ' || c.number || ' ' || c.title) as words
+    from taken t
+    join release r on r.id = t.release_id and r.removed_at is null
+    join chapter c on c.id = r.chapter_id
+    join series s on s.id = c.series_id
+    join channel ch on ch.id = r.channel_id
+    union all
+    select t.id, i.sent_at, '', coalesce(link.url, ''), null, null, i.id, '', ch.title, i.title, headgate_words(i.title)
+    from taken t
+    join item i on i.id = t.item_id and not i.hidden
+    join channel ch on ch.id = i.channel_id
+    left join lateral (
+        select g.url from sighting g where g.item_id = i.id and g.url <> '' order by g.id limit 1
+    ) as link on true
+), matching as (
+    select x.news_id, f.user_id, f.per, f.in_app, f.push
+    from thing x join follow f on f.series_id = x.series_id
+    where f.since <= x.published_at and headgate_language_wanted(x.language, f.languages)
+    union all
+    select x.news_id, f.user_id, f.per, f.in_app, f.push
+    from thing x join follow f on f.channel_id = %(channel_id)s
+    where f.since <= x.published_at and headgate_language_wanted(x.language, f.languages)
+    union all
+    select x.news_id, f.user_id, f.per, f.in_app, f.push
+    from thing x
+    join (select *, headgate_words(search) as words from follow where search is not null offset 0) as f
+        on headgate_words_match(f.words, x.words)
+    where f.since <= x.published_at and headgate_language_wanted(x.language, f.languages)
+), wanted as (
+    select m.user_id, x.chapter_id, x.item_id, bool_or(m.per = 'source') as per_source, bool_or(m.in_app) as in_app,
+           bool_or(m.push) as push, min(m.news_id) as news_id
+    from matching m join thing x on x.news_id = m.news_id
+    group by m.user_id, x.chapter_id, x.item_id
+), told as (
+    select w.user_id, w.in_app, w.push, x.chapter_id, x.series_id, x.item_id, x.title, x.body, x.url, x.place, x.news_id,
+           case when x.item_id is not null then 'item:' || x.item_id
+                when w.per_source then 'release:' || %(channel_id)s::text || ':' || x.chapter_id
+                else 'chapter:' || x.chapter_id end as subject,
+           exists (select from reading d
+                   where d.user_id = w.user_id and d.series_id = x.series_id and d.place >= x.place) as is_read
+    from wanted w join thing x on x.news_id = w.news_id
+    where (w.in_app or w.push) and not exists (
+        select from notification n
+        where n.chapter_id = x.chapter_id and n.user_id = w.user_id
+          and (not w.per_source or n.channel_id = %(channel_id)s)
+    )
+), inserted as (
+    insert into notification (id, user_id, subject, series_id, chapter_id, channel_id, item_id, title, body, url, at, in_app,
+                              push, read_at)
+    -- The id follows from what must be unique.
+    select md5(t.user_id::text || ':' || t.subject)::uuid, t.user_id, t.subject, t.series_id, t.chapter_id, %(channel_id)s,
+           t.item_id, t.title, t.body, t.url,
+           %(now)s::timestamptz
+               + interval '1 microsecond' * (row_number() over (partition by t.user_id order by t.place, t.news_id) - 1),
+           t.in_app, t.push and not t.is_read, case when t.is_read then %(now)s::timestamptz end
+    from told t
+    order by t.user_id, t.subject
+    on conflict (user_id, subject) do nothing
+    returning id, user_id, push
+), waiting as (
+    insert into push_notification (address_id, notification_id)
+    select a.id, i.id from inserted i join push_address a on a.user_id = i.user_id and a.enabled
+    where i.push
+    order by a.id, i.id
+    returning address_id
+), locked as (
+    select a.id from push_address a where a.id in (select address_id from waiting) order by a.id for update
+), due as (
+    update push_address a set due_at = coalesce(a.due_at, greatest(%(push_at)s::timestamptz, a.open_until))
+    from locked l where a.id = l.id
+)
+select (select count(*) from taken)::int as taken, (select count(*) from inserted)::int as told,
+       array(select distinct user_id from inserted) as user_ids
