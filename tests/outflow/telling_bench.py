@@ -31,6 +31,7 @@ from headgate.outflow.push_out import PushOut
 from headgate.storage.database import Database, Tx, connect
 from headgate.storage.follows import Subject, Switches
 from headgate.storage.push_addresses import PushAddress
+from headgate.storage.releases import NewRelease, take_releases
 
 T = TypeVar("T")
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -133,41 +134,33 @@ class TellingBench:
         self.clock.advance(1)
         listed = [entry if isinstance(entry, Entry) else Entry(entry) for entry in entries]
 
+        releases = [self._release(series_id, channel_id, entry, first_look=first_look) for entry in listed]
+
         async def take(tx: Tx) -> None:
-            await tx.raw(
-                "select * from headgate_take_releases($1::uuid, $2::uuid[], $3::uuid[], $4::text[],"
-                " $5::text[], $6::text[], $7::text[], $8::text[], $9::uuid[], $10::text[], $11::text[],"
-                " $12::text[], $13::text[], $14::text[], $15::boolean[], $16::timestamptz[],"
-                " $17::bigint[], $18::boolean, $19::timestamptz)",
-                [channel_id, *self._columns(series_id, listed), first_look, self.now],
-            )
+            await take_releases(tx, releases, ids=self.ids, now=self.now)
             await enqueue(tx, [Wake("notify", str(channel_id))])
 
         await self.do(take)
 
-    def _columns(self, series_id: UUID, listed: list[Entry]) -> list[list[Any]]:
-        rows = [
-            (
-                series_id,
-                self.ids.new(),
-                entry.number,
-                f"{float(entry.number):09.3f}",
-                entry.number,
-                entry.volume,
-                entry.title,
-                self.ids.new(),
-                entry.key or f"{entry.number}/{entry.language}/{entry.group}",
-                entry.title,
-                f"https://a.example/{entry.number}",
-                entry.language,
-                entry.group,
-                False,
-                entry.published_at or self.now,
-                zlib.crc32(repr(entry).encode()),
-            )
-            for entry in listed
-        ]
-        return [list(column) for column in zip(*rows, strict=True)]
+    def _release(self, series_id: UUID, channel_id: UUID, entry: Entry, *, first_look: bool) -> NewRelease:
+        return NewRelease(
+            channel_id=channel_id,
+            series_id=series_id,
+            chapter_key=entry.number,
+            place=f"{float(entry.number):09.3f}",
+            number=entry.number,
+            volume=entry.volume,
+            chapter_title=entry.title,
+            entry_key=entry.key or f"{entry.number}/{entry.language}/{entry.group}",
+            title=entry.title,
+            url=f"https://a.example/{entry.number}",
+            language=entry.language,
+            scan_group=entry.group,
+            external=False,
+            published_at=entry.published_at or self.now,
+            fingerprint=zlib.crc32(repr(entry).encode()),
+            first_look=first_look,
+        )
 
     async def follow(self, user_id: UUID, subject: UUID | str, **switches: Any) -> UUID:
         """Follow a series, a channel or a search."""
