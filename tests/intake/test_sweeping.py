@@ -101,3 +101,15 @@ async def test_a_listing_is_looked_at_now_and_then_all_the_same(swept: ListingBe
         await swept.pass_time(days=1)
         await swept.work()
     assert before + 5 <= swept.calls() <= before + 15
+
+
+async def test_what_came_between_the_first_look_and_the_first_sweep_is_not_lost(swept: ListingBench) -> None:
+    dex = await swept.add("dex")
+    swept.bench.fail("sweep.began", SimTimeout("sweep"))
+    await swept.work()
+    swept.publish("dex", "2")
+    swept.bench.mend()
+    for _ in range(20):
+        await swept.pass_time(minutes=1)
+        await swept.work()
+    assert await swept.numbers(dex.series_id) == ["2"]

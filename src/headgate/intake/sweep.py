@@ -116,7 +116,10 @@ class Sweeper:
                 await hosts.mend_host(tx, job.key, now=now)
             if (await take_news(tx, found.news, rules=rules, ids=self.ids, now=now)).changed:
                 await hosts.note_swept(tx, found.arrivals, now=now)
-            if swept.gap:
+            if not host.cursor:
+                # What came before the sweeps began, and after a look at its listing, no sweep will tell.
+                await hosts.wake_host_listings(tx, job.key, over=timedelta(0), now=now)
+            elif swept.gap:
                 log.warning("a site cannot tell all its news; its listings are looked at", site=host.name)
                 await hosts.wake_host_listings(tx, job.key, over=GAP_OVER, now=now)
             rest_s = 0.0 if swept.more else self.randomness.jittered(self.settings.sweep_s, part=JITTER)
