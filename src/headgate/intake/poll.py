@@ -207,7 +207,8 @@ class Poller:
             if not answer.listed.unchanged:
                 still_bad = [*answer.found.bad, *(bad for _, bad in outcome.refused)]
                 await releases.clear_bad_entries(tx, listing.channel_id, but=[bad.key for bad in still_bad])
-                await self._note(tx, look, answer.listed, standing)
+                await self._note(tx, look, answer.listed)
+            await listings.note_answer(tx, listing, standing, now=now)
             if await listings.plan_listing(
                 tx,
                 listing,
@@ -226,10 +227,9 @@ class Poller:
         if listing.failures:
             await watches.mend_watch(tx, channel_id=listing.channel_id, account_id=look.account.id)
 
-    async def _note(self, tx: Tx, look: Look, listed: Listed, standing: Standing) -> None:
+    async def _note(self, tx: Tx, look: Look, listed: Listed) -> None:
         """Write down what the answer says of the listing itself."""
         listing = look.listing
-        await listings.note_answer(tx, listing, standing, now=look.now)
         if listed.title and listed.title != listing.title:
             await listings.title_listing(tx, listing.channel_id, title=listed.title)
         if listed.numbers_reset is not None:

@@ -189,7 +189,12 @@ class ListingPlay:
         for key in self.script.sources:
             self._publish(key, str(wave + 2), at=now)
         self._publish("dex", f"{wave + 1}.5", at=now)
-        self._publish("park", "1", at=START - timedelta(days=9), title=f"Chapter 1: The Flood {wave}")
+        self._publish(
+            list(self.script.sources)[-1],
+            "1",
+            at=START - timedelta(days=9),
+            title=f"Chapter 1: The Flood {wave}",
+        )
         if self.script.impatient:
             async with self.desk.transaction() as tx:
                 for channel_id in self.channels:
