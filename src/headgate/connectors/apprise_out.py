@@ -11,7 +11,7 @@ import logging
 import re
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from headgate.domain.errors import Ambiguous, Elsewhere, RateLimited, Transient, UserError
@@ -112,8 +112,9 @@ def schemes_of(kind: Any) -> set[str]:
 
 def _has_files(service: Any) -> bool:
     kind = _load().AppriseAttachment
-    kept: dict[str, Any] = vars(service)
-    return any(isinstance(value, kind) and len(value) > 0 for value in kept.values())
+    kept = cast("dict[str, Any]", vars(service))
+    attached: list[Any] = [value for value in kept.values() if isinstance(value, kind)]
+    return any(len(one) > 0 for one in attached)
 
 
 def _hosts(service: Any) -> Iterable[str]:
