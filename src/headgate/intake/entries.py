@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from uuid import UUID
 
 from headgate.domain.chapters import better_title, chapter_key, read_number
 from headgate.domain.listings import BadEntry, Entry
@@ -22,11 +23,22 @@ LONGEST_URL = 2000
 
 @dataclass
 class Sorted:
-    """The entries of an answer, told apart."""
+    """Entries, told apart."""
 
     releases: list[NewRelease] = field(default_factory=list[NewRelease])
     posts: list[Entry] = field(default_factory=list[Entry])
-    bad: list[BadEntry] = field(default_factory=list[BadEntry])
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a listing has answered, and which series it brings."""
+
+    channel_id: UUID
+    entries: Sequence[Entry]
+    sources: Sequence[Source]
+    first_look: bool
+    bad: Sequence[BadEntry] = ()
+    complete: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,7 +48,7 @@ class Chute:
     source: Source
     pattern: TitlePattern | None
 
-    def take(self, entry: Entry, *, first_look: bool) -> NewRelease | None:
+    def take(self, entry: Entry, *, fingerprint: int, first_look: bool) -> NewRelease | None:
         """Return the release that an entry is, or nothing if the pattern does not fit."""
         title, number, volume = entry.title, entry.number, entry.volume
         if self.pattern is not None:
@@ -48,9 +60,6 @@ class Chute:
         if not number:
             number, volume_read = read_number(title)
             volume = volume or volume_read
-        return self._release(entry, title=title, number=number, volume=volume, first_look=first_look)
-
-    def _release(self, entry: Entry, *, title: str, number: str, volume: str, first_look: bool) -> NewRelease:
         source = self.source
         chapter = chapter_key(
             storable(number),
@@ -60,12 +69,6 @@ class Chute:
             numbers_reset=source.numbers_reset,
         )
         title = storable(title)[:LONGEST_TITLE]
-        url, language = storable(entry.url)[:LONGEST_URL], storable(entry.language or source.language).lower()
-        group = storable(entry.group)[:LONGEST_TITLE]
-        said = (
-            source.series_id.hex, chapter.key, title, url, language, group, str(entry.external),
-            str(entry.published_at), chapter.volume,
-        )  # fmt: skip
         return NewRelease(
             channel_id=source.channel_id,
             series_id=source.series_id,
@@ -76,42 +79,67 @@ class Chute:
             chapter_title=better_title(title, series=source.series_title, number=chapter.number),
             entry_key=entry.key,
             title=title,
-            url=url,
-            language=language,
-            scan_group=group,
+            url=storable(entry.url)[:LONGEST_URL],
+            language=storable(entry.language or source.language).lower(),
+            scan_group=storable(entry.group)[:LONGEST_TITLE],
             external=entry.external,
             published_at=entry.published_at,
-            fingerprint=_fingerprint(said),
+            fingerprint=fingerprint,
             first_look=first_look,
         )
 
 
-def chutes_of(sources: Iterable[Source]) -> list[Chute]:
-    """Return the series of a listing in the order in which they may take an entry."""
-    return [Chute(source, _pattern_of(source)) for source in sources]
+@dataclass(frozen=True)
+class Marked:
+    """Entries with the marks by which a change of them is noticed."""
+
+    answered: Answered
+    entries: Sequence[Entry]
+    fingerprints: Sequence[int]
+    bad: Sequence[BadEntry]
+
+    def sort(self, places: Iterable[int]) -> Sorted:
+        """Tell releases and posts apart, of those entries that are worth it."""
+        chutes = [Chute(source, _pattern_of(source)) for source in self.answered.sources]
+        outcome = Sorted()
+        for place in places:
+            entry, fingerprint = self.entries[place], self.fingerprints[place]
+            for chute in chutes:
+                release = chute.take(entry, fingerprint=fingerprint, first_look=self.answered.first_look)
+                if release is not None:
+                    outcome.releases.append(release)
+                    break
+            else:
+                outcome.posts.append(entry)
+        return outcome
 
 
-def sort_entries(entries: Sequence[Entry], chutes: Sequence[Chute], *, first_look: bool) -> Sorted:
-    """Tell releases, posts and what cannot be stored apart; of two entries with one key the first counts."""
-    outcome = Sorted()
-    for entry in {entry.key: entry for entry in reversed(entries)}.values():
-        if not is_key(entry.key):
-            outcome.bad.append(BadEntry(clipped(entry.key) or "?", "its key cannot be stored"))
-            continue
-        for chute in chutes:
-            release = chute.take(entry, first_look=first_look)
-            if release is not None:
-                outcome.releases.append(release)
-                break
-        else:
-            outcome.posts.append(entry)
-    return outcome
+def mark_entries(answered: Answered) -> Marked:
+    """Mark the entries of an answer; of two with one key the first counts.
+
+    A mark is made of everything that the source says of an entry and of how the listing is sorted, so that
+    what would be sorted otherwise today is sorted anew.
+    """
+    salt = "\x1e".join(
+        f"{source.series_id.hex}\x1f{source.pattern}\x1f{source.language}\x1f{source.numbers_reset}"
+        for source in answered.sources
+    )
+    entries = list({entry.key: entry for entry in reversed(answered.entries)}.values())
+    bad = list(answered.bad)
+    if not all(is_key(entry.key) for entry in entries):
+        odd = [entry for entry in entries if not is_key(entry.key)]
+        bad += [BadEntry(clipped(entry.key) or "?", "its key cannot be stored") for entry in odd]
+        entries = [entry for entry in entries if is_key(entry.key)]
+    return Marked(answered, entries, [_fingerprint(entry, salt) for entry in entries], bad)
 
 
 def _pattern_of(source: Source) -> TitlePattern | None:
     return TitlePattern.parse(source.pattern) if source.pattern else None
 
 
-def _fingerprint(said: Iterable[str]) -> int:
-    digest = blake2b("\x1f".join(said).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, signed=True)
+def _fingerprint(entry: Entry, salt: str) -> int:
+    said = (
+        f"{entry.title}\x1f{entry.url}\x1f{entry.published_at}\x1f{entry.number}\x1f{entry.volume}"
+        f"\x1f{entry.language}\x1f{entry.group}\x1f{entry.external}\x1f{salt}"
+    )
+    return int.from_bytes(blake2b(said.encode(errors="replace"), digest_size=8).digest(), signed=True)

@@ -27,10 +27,10 @@ from headgate.domain.polling import PollDecision, PollStand, decide_poll
 from headgate.domain.rhythm import MOST_ARRIVALS, next_look, tier_of
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import JITTER
-from headgate.intake.entries import Sorted, chutes_of, sort_entries
+from headgate.intake.entries import Answered
 from headgate.intake.hosts import claim_probe, may_retry, note_failure
 from headgate.intake.rules import RulesCache
-from headgate.intake.taking import News, take_news, tell_news
+from headgate.intake.taking import News, Outcome, take_news, tell_news
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -90,10 +90,9 @@ class Look:
 
 @dataclass(frozen=True)
 class Answer:
-    """All parts of an answer as one, its entries told apart."""
+    """All parts of an answer as one, and what of it is new."""
 
     listed: Listed
-    found: Sorted
     news: News = field(default_factory=News)
 
 
@@ -147,7 +146,7 @@ class Poller:
     async def _begin(self, job: Job[UUID]) -> Look | None:
         """Decide whether to look; if not, write down why and when to decide again."""
         now = self.clock.now()
-        async with job.database.transaction() as tx:
+        async with job.database.autocommit() as tx:
             rules = await self.rules.get(tx, job.key)
             listing = await listings.get_listing(tx, job.key)
             sources = (await listings.list_sources(tx, [job.key]))[job.key]
@@ -185,40 +184,43 @@ class Poller:
                 parts.append(await link.list(listing.key, cursor))
             cursor = parts[-1].cursor
         listed = _join(parts)
-        sources = _with_resets(look.sources, listed.numbers_reset)
-        found = sort_entries(listed.entries, chutes_of(sources), first_look=listing.succeeded_at is None)
-        found.bad.extend(listed.bad)
         if listed.unchanged:
-            return Answer(listed, found)
-        complete = frozenset({listing.channel_id}) if listed.complete else frozenset[UUID]()
-        async with job.database.transaction() as tx:
-            news = await tell_news(tx, {listing.channel_id: found}, complete=complete)
-        return Answer(listed, found, news)
+            return Answer(listed)
+        answered = Answered(
+            listing.channel_id,
+            listed.entries,
+            _with_resets(look.sources, listed.numbers_reset),
+            first_look=listing.succeeded_at is None,
+            bad=listed.bad,
+            complete=listed.complete,
+        )
+        async with job.database.autocommit() as tx:
+            return Answer(listed, await tell_news(tx, [answered]))
 
     async def _succeed(self, job: Job[UUID], look: Look, answer: Answer) -> None:
         listing, now = look.listing, look.now
         async with job.finish() as tx:
-            rules = await self.rules.get(tx, listing.channel_id)
-            await self._mend(tx, look)
-            outcome = await take_news(
-                tx, answer.news, rules={listing.channel_id: rules}, ids=self.ids, now=now
+            rules = (
+                {listing.channel_id: await self.rules.get(tx, listing.channel_id)}
+                if answer.news.posts
+                else {}
             )
-            standing = self._standing(look, answer, changed=outcome.changed)
+            await self._mend(tx, look)
+            outcome = await take_news(tx, answer.news, rules=rules, ids=self.ids, now=now)
             if not answer.listed.unchanged:
-                still_bad = [*answer.found.bad, *(bad for _, bad in outcome.refused)]
-                await releases.clear_bad_entries(tx, listing.channel_id, but=[bad.key for bad in still_bad])
+                await self._clear_misses(tx, listing, answer, outcome)
                 await self._note(tx, look, answer.listed)
-            await listings.note_answer(tx, listing, standing, now=now)
-            if await listings.plan_listing(
-                tx,
-                listing,
-                due_at=self._next(look, standing),
-                reason=look.reason,
-                now=now,
-                checked=True,
-                succeeded=True,
+            standing = self._standing(look, answer, changed=outcome.changed)
+            if await listings.plan_after_answer(
+                tx, listing, standing, due_at=self._next(look, standing), reason=look.reason, now=now
             ):
                 await enqueue(tx, [Wake(KIND, job.raw_key)])
+
+    async def _clear_misses(self, tx: Tx, listing: ListingRow, answer: Answer, outcome: Outcome) -> None:
+        """Forget what could not be understood before and is not there any more, or is understood now."""
+        still_bad = [bad.key for _, bad in (*answer.news.bad, *outcome.refused)]
+        if listing.has_misses:
+            await releases.clear_bad_entries(tx, listing.channel_id, but=still_bad)
 
     async def _mend(self, tx: Tx, look: Look) -> None:
         listing = look.listing

@@ -15,7 +15,7 @@ from headgate.domain.breaker import state_of
 from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricted, WorkError
 from headgate.domain.listings import Swept
 from headgate.domain.schedule import JITTER
-from headgate.intake.entries import Sorted, chutes_of, sort_entries
+from headgate.intake.entries import Answered
 from headgate.intake.hosts import claim_probe, may_retry, note_failure
 from headgate.intake.poll import merge_arrivals
 from headgate.intake.rules import RulesCache
@@ -141,14 +141,17 @@ class Sweeper:
         async with job.database.transaction() as tx:
             followed = {one.channel_id: one for one in await hosts.find_swept(tx, job.key, keys)}
             sources = await listings.list_sources(tx, list(followed))
-            found: dict[UUID, Sorted] = {}
-            for channel_id, listing in followed.items():
-                entries = swept.entries.get(listing.key, ())
-                found[channel_id] = sort_entries(
-                    entries, chutes_of(sources[channel_id]), first_look=listing.first_look
+            answers = [
+                Answered(
+                    channel_id,
+                    swept.entries.get(listing.key, ()),
+                    sources[channel_id],
+                    first_look=listing.first_look,
+                    bad=swept.bad.get(listing.key, ()),
                 )
-                found[channel_id].bad.extend(swept.bad.get(listing.key, ()))
-            news = await tell_news(tx, found)
+                for channel_id, listing in followed.items()
+            ]
+            news = await tell_news(tx, answers)
         changed = {release.channel_id for release in news.releases}
         arrivals = {
             channel_id: merge_arrivals(

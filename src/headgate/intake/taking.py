@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import accumulate
 from uuid import UUID
 
 from headgate.domain.errors import error_class
@@ -17,7 +18,7 @@ from headgate.domain.listings import BadEntry, Entry
 from headgate.domain.rules import ChannelRules
 from headgate.domain.text import storable
 from headgate.intake.accept import NEVER_EDITED
-from headgate.intake.entries import LONGEST_TITLE, LONGEST_URL, Sorted
+from headgate.intake.entries import LONGEST_TITLE, LONGEST_URL, Answered, mark_entries
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
@@ -50,38 +51,45 @@ class Outcome:
     """Anything was new, different or gone."""
 
 
-async def tell_news(tx: Tx, found: Mapping[UUID, Sorted], *, complete: frozenset[UUID] = frozenset()) -> News:
-    """Tell what of sorted entries is not known yet; nothing is written.
+async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
+    """Tell what of some answers is not known yet; nothing is written.
 
     Of listings that were told whole, what they do not have any more is found too.
     """
-    listed = [release for each in found.values() for release in each.releases]
+    marked = [mark_entries(answered) for answered in answers]
+    changed: list[list[int]] = [[] for _ in marked]
+    whose = [place for place, each in enumerate(marked) for _ in each.entries]
+    starts = [0, *accumulate(len(each.entries) for each in marked)]
+    for place in await releases.list_changed(
+        tx,
+        [answered.channel_id for answered in answers],
+        whose=whose,
+        entry_keys=[entry.key for each in marked for entry in each.entries],
+        fingerprints=[mark for each in marked for mark in each.fingerprints],
+    ):
+        changed[whose[place]].append(place - starts[whose[place]])
+    found = {each.answered.channel_id: each.sort(new) for each, new in zip(marked, changed, strict=True)}
+    removed: dict[UUID, Sequence[str]] = {}
+    for each in marked:
+        if each.answered.complete:
+            keys = [entry.key for entry in each.entries]
+            if missing := await releases.list_missing(tx, each.answered.channel_id, keys):
+                removed[each.answered.channel_id] = missing
     return News(
-        releases=await releases.list_changed(tx, listed),
+        releases=[release for each in found.values() for release in each.releases],
         posts={channel_id: each.posts for channel_id, each in found.items() if each.posts},
-        bad=[(channel_id, bad) for channel_id, each in found.items() for bad in each.bad],
-        removed={
-            channel_id: missing
-            for channel_id in sorted(complete)
-            if (
-                missing := await releases.list_missing(
-                    tx, channel_id, [release.entry_key for release in found[channel_id].releases]
-                )
-            )
-        },
+        bad=[(each.answered.channel_id, bad) for each in marked for bad in each.bad],
+        removed=removed,
     )
 
 
 async def take_news(
     tx: Tx, news: News, *, rules: Mapping[UUID, ChannelRules], ids: Ids, now: datetime
 ) -> Outcome:
-    """Take in what is new with all that follows.
-
-    Wake-ups come before what is locked for them: they may wait for a running job, which may want the same.
-    """
-    channels = sorted({release.channel_id for release in news.releases})
-    await enqueue(tx, [Wake("notify", str(channel_id)) for channel_id in channels])
+    """Take in what is new with all that follows."""
     outcome = await _take(tx, news.releases, ids=ids, now=now)
+    told = sorted(channel_id for channel_id, taken in outcome.taken.items() if taken.news_rows)
+    await enqueue(tx, [Wake("notify", str(channel_id)) for channel_id in told])
     removed = [
         await releases.mark_removed(tx, channel_id, keys, now=now)
         for channel_id, keys in news.removed.items()

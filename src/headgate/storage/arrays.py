@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from psycopg.abc import Buffer
+from psycopg.adapt import PyFormat
 from psycopg.types.array import ListDumper
 
 _BETWEEN = "\x00"
@@ -29,6 +30,16 @@ _TEXT_OF: dict[type, Callable[[Any], str] | None] = {
 
 class QuickListDumper(ListDumper):
     """Writes flat lists of the types that our statements take; all others as the driver does."""
+
+    def _find_list_element(self, L: list[Any], format: PyFormat) -> Any:  # noqa: A002, N803 - the driver's names
+        """Return what tells the type of all elements; the driver would go through them one by one."""
+        kinds = set(map(type, L))
+        if len(kinds) != 1 or (kind := kinds.pop()) not in _TEXT_OF:
+            return super()._find_list_element(L, format)
+        if kind is not int:
+            return L[0]
+        largest: int = max(L)
+        return max(largest, -min(L) - 1)
 
     def dump(self, obj: list[Any]) -> Buffer | None:
         written = _write_flat(obj)

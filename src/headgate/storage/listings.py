@@ -63,6 +63,7 @@ class ListingRow:
     failures: int
     opened: int
     open_until: datetime | None
+    has_misses: bool
     account_id: UUID | None
     account_name: str
     established: bool
@@ -153,7 +154,6 @@ async def plan_listing(
     reason: str,
     now: datetime,
     checked: bool = False,
-    succeeded: bool = False,
 ) -> bool:
     """Write down when to look next, and why; true if somebody wanted it meanwhile, so that it is due."""
     return bool(
@@ -164,26 +164,15 @@ async def plan_listing(
             due_at=due_at,
             reason=reason,
             checked_at=now if checked else None,
-            succeeded_at=now if succeeded else None,
             now=now,
         )
     )
 
 
-async def note_answer(tx: Tx, listing: ListingRow, standing: Standing, *, now: datetime) -> None:
-    """Write down what changed about a listing, and why its tier did."""
-    await tx.execute(
-        Q["note_answer"],
-        channel_id=listing.channel_id,
-        cursor=Jsonb(dict(standing.cursor)),
-        arrivals=list(standing.arrivals),
-        rest_until=standing.rest_until,
-        tier=standing.tier,
-        tier_reason=standing.tier_reason,
-        warning=standing.warning,
-        changed=standing.changed,
-        now=now,
-    )
+async def plan_after_answer(
+    tx: Tx, listing: ListingRow, standing: Standing, *, due_at: datetime, reason: str, now: datetime
+) -> bool:
+    """Write down what an answer says of its listing, and when to look next; true if it is due at once."""
     if standing.tier != listing.tier:
         await tx.execute(
             Q["note_tier_change"],
@@ -193,6 +182,23 @@ async def note_answer(tx: Tx, listing: ListingRow, standing: Standing, *, now: d
             reason=standing.tier_reason,
             now=now,
         )
+    return bool(
+        await tx.value(
+            Q["plan_after_answer"],
+            channel_id=listing.channel_id,
+            seen=listing.wake_seq,
+            due_at=due_at,
+            reason=reason,
+            cursor=Jsonb(dict(standing.cursor)),
+            arrivals=list(standing.arrivals),
+            rest_until=standing.rest_until,
+            tier=standing.tier,
+            tier_reason=standing.tier_reason,
+            warning=standing.warning,
+            changed=standing.changed,
+            now=now,
+        )
+    )
 
 
 async def end_listing(tx: Tx, channel_id: UUID, *, now: datetime) -> None:

@@ -47,6 +47,7 @@ select l.channel_id, l.platform, c.key, c.title, l.host, l.cursor, l.due_at, l.w
        l.tier_reason, l.arrivals, l.rest_until, l.asked, l.gone_at is not null as gone, l.succeeded_at, l.warning,
        h.failures as host_failures, h.opened as host_opened, h.open_until as host_open_until, h.swept,
        coalesce(w.failures, 0) as failures, coalesce(w.opened, 0) as opened, w.open_until,
+       exists (select from miss m where m.channel_id = l.channel_id and m.stage = 'entry') as has_misses,
        a.id as account_id, coalesce(a.name, '') as account_name, coalesce(a.established, false) as established,
        coalesce(a.sign_in, 0) as sign_in
 from listing l
@@ -69,20 +70,21 @@ update listing set
     due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz when due_at is not null then %(now)s end,
     planned_at = %(now)s, reason = case when wake_seq = %(seen)s then %(reason)s else reason end, asked = asked and wake_seq <> %(seen)s,
     checked_at = coalesce(%(checked_at)s::timestamptz, checked_at),
-    succeeded_at = coalesce(%(succeeded_at)s::timestamptz, succeeded_at),
     polls = polls + (%(checked_at)s::timestamptz is not null)::int
 where channel_id = %(channel_id)s
 returning due_at <= %(now)s
 
--- name: note_answer
--- What the answer says of the listing itself.
-update listing set cursor = %(cursor)s, arrivals = %(arrivals)s, rest_until = %(rest_until)s, tier = %(tier)s,
+-- name: plan_after_answer
+-- The same after an answer, with what it says of the listing itself.
+update listing set
+    due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz when due_at is not null then %(now)s end,
+    planned_at = %(now)s, reason = case when wake_seq = %(seen)s then %(reason)s else reason end,
+    asked = asked and wake_seq <> %(seen)s, checked_at = %(now)s, succeeded_at = %(now)s, polls = polls + 1,
+    cursor = %(cursor)s, arrivals = %(arrivals)s, rest_until = %(rest_until)s, tier = %(tier)s,
     tier_reason = %(tier_reason)s, warning = %(warning)s,
     changed_at = case when %(changed)s then %(now)s else changed_at end
 where channel_id = %(channel_id)s
-  and (cursor, arrivals, rest_until, tier, tier_reason, warning, %(changed)s)
-      is distinct from (%(cursor)s::jsonb, %(arrivals)s::timestamptz[], %(rest_until)s::timestamptz, %(tier)s,
-                        %(tier_reason)s, %(warning)s, false)
+returning due_at <= %(now)s
 
 -- name: note_tier_change
 -- Kept with its reason; the oldest fall out.

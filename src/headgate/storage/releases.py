@@ -50,17 +50,28 @@ class Taken:
     changed_chapters: int
 
 
-async def list_changed(tx: Tx, releases: Sequence[NewRelease]) -> list[NewRelease]:
-    """Return those that are not known, or not so; writes nothing."""
-    if not releases:
+async def list_changed(
+    tx: Tx,
+    channel_ids: Sequence[UUID],
+    *,
+    whose: Sequence[int],
+    entry_keys: Sequence[str],
+    fingerprints: Sequence[int],
+) -> list[int]:
+    """Return the places of entries that are not known, or not so, counted from 0; writes nothing.
+
+    `whose` says of each entry which of the channels it belongs to, likewise.
+    """
+    if not entry_keys:
         return []
     places = await tx.column(
         Q["list_changed"],
-        channel_ids=[release.channel_id for release in releases],
-        entry_keys=[release.entry_key for release in releases],
-        fingerprints=[release.fingerprint for release in releases],
+        channel_ids=list(channel_ids),
+        whose=[place + 1 for place in whose],
+        entry_keys=list(entry_keys),
+        fingerprints=list(fingerprints),
     )
-    return [releases[place - 1] for place in places]
+    return [place - 1 for place in places]
 
 
 async def list_missing(tx: Tx, channel_id: UUID, entry_keys: Sequence[str]) -> list[str]:

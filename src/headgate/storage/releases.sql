@@ -1,11 +1,16 @@
 -- name: list_changed
--- Which of a listing's entries are not known, or not so: the places in the list. Nothing is written.
-select n from unnest(%(channel_ids)s::uuid[], %(entry_keys)s::text[], %(fingerprints)s::bigint[])
-    with ordinality as e (channel_id, key, fingerprint, n)
-where not exists (
-    select from release r where r.channel_id = e.channel_id and r.entry_key = e.key
-      and r.fingerprint = e.fingerprint and r.removed_at is null
-)
+-- Which of some listings' entries are not known, or not so: the places in the list. Nothing is written. Each is looked up
+-- by its key, however many there are.
+select e.n
+from unnest(%(whose)s::int[], %(entry_keys)s::text[], %(fingerprints)s::bigint[])
+    with ordinality as e (whose, key, fingerprint, n)
+left join lateral (
+    select r.fingerprint, r.removed_at from release r
+    where r.channel_id = (%(channel_ids)s::uuid[])[e.whose] and r.entry_key = e.key
+    limit 1
+) as known on true
+where known.fingerprint is distinct from e.fingerprint or known.removed_at is not null
+order by e.n
 
 -- name: list_missing
 -- Releases that a whole answer does not have any more.

@@ -101,7 +101,8 @@ declare
     left_behind uuid[];
     added uuid[];
 begin
-    perform from series s where s.id = any(series_ids) order by s.id for update;
+    -- Whoever only refers to a series need not wait.
+    perform from series s where s.id = any(series_ids) order by s.id for no key update;
 
     with entry as (
         select distinct on (e.series_id, e.key) e.*, min(e.at) over (partition by e.series_id, e.key) as first_at

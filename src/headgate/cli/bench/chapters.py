@@ -100,6 +100,9 @@ class SiteConnector:
     def host_of(self, listing: str) -> str:
         return "site.example"
 
+    def key_of(self, listing: str) -> str:
+        return listing
+
     def classify(self, error: BaseException) -> WorkError:
         return Transient(str(error))
 
