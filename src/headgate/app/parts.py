@@ -143,6 +143,11 @@ def build_parts(
     return Parts(settings, url, database, clock, ids, lanes, links, rules, addresses, kinds, execution)
 
 
+def build_push_addresses(settings: Settings, database: Database, *, clock: Clock, ids: Ids) -> PushAddresses:
+    """Return what a user can do with addresses, for whoever needs no other part."""
+    return PushAddresses(AppriseOut(), Lanes(database, clock), clock, ids, settings.data.dir)
+
+
 def _sender(settings: Settings, links: Links, clock: Clock, ids: Ids, randomness: Randomness) -> Sender:
     return Sender(
         links=links,
