@@ -87,6 +87,19 @@ class SeriesSource:
     language: str
 
 
+@dataclass(frozen=True)
+class SourcedListing:
+    """A listing and one series that it brings, or none."""
+
+    channel_id: UUID
+    key: str
+    title: str
+    series_id: UUID | None
+    series_title: str
+    pattern: str
+    language: str
+
+
 async def insert_series(tx: Tx, series_id: UUID, *, title: str, now: datetime) -> None:
     await tx.execute(Q["insert_series"], id=series_id, title=title, now=now)
 
@@ -120,6 +133,18 @@ async def delete_source(tx: Tx, *, series_id: UUID, channel_id: UUID, now: datet
 async def find_series(tx: Tx, reference: str) -> list[SeriesName]:
     """Return the series that a person may mean: by id, by the end of it, by title, or by a source's key."""
     return await tx.all(SeriesName, Q["find_series"], reference=reference)
+
+
+async def list_titled(tx: Tx, titles: Sequence[str]) -> dict[str, UUID]:
+    """Return the series that are called so, whatever the case, by the title as it was asked for."""
+    found = await tx.all(SeriesName, Q["list_titled"], titles=list(titles))
+    return {one.title: one.id for one in found}
+
+
+async def list_sourced(tx: Tx, *, platform: str, keys: Sequence[str] | None = None) -> list[SourcedListing]:
+    """Return all listings of a platform, or those with these keys, with the series that each brings."""
+    given = None if keys is None else list(keys)
+    return await tx.all(SourcedListing, Q["list_sourced"], platform=platform, keys=given)
 
 
 async def list_titles(tx: Tx) -> list[str]:
