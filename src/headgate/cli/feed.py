@@ -58,7 +58,7 @@ def add(
     ] = "",
     to: ToOption = "",
     pattern: PatternOption = "",
-    pick: PickOption = 0,
+    pick: PickOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Follow a feed; its entries become posts, or chapters of a series with --series or --to."""
@@ -68,9 +68,7 @@ def add(
         raise UserError(
             "A pattern tells which entries belong to a series.", remedy="Name it with --series or --to."
         )
-    wish = Wish(
-        address, platform=FEEDS, title=title, series_title=series, to=to, pattern=pattern, pick=pick
-    )
+    wish = Wish(address, platform=FEEDS, title=title, series_title=series, to=to, pattern=pattern, pick=pick)
 
     async def work(desk: Desk) -> None:
         say_added(await add_source(desk, wish), as_json=as_json)

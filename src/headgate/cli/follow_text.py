@@ -35,9 +35,7 @@ def kind_of(follow: Follow) -> str:
 
 def switches_in_words(follow: Follow) -> str:
     """Say how somebody hears of what they follow."""
-    ways = " and ".join(
-        [*(["in the list"] if follow.in_app else []), *(["by push"] if follow.push else [])]
-    )
+    ways = " and ".join([*(["in the list"] if follow.in_app else []), *(["by push"] if follow.push else [])])
     per = "" if follow.per == "chapter" else ", once a source"
     languages = f", only in {', '.join(follow.languages)}" if follow.languages else ""
     return f"{ways}{per}{languages}"

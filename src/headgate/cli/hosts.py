@@ -34,8 +34,11 @@ def hosts(
             print_json([{**vars(one), "state": _breaker(one, now)} for one in found])
             return
         print_table(
-            ["site", "platform", "state", "sources", "asked at once"],
-            [(one.name, one.platform, _state(one, now), f"{one.listings:,}", _swept(one, now)) for one in found],
+            ["site", "platform", "state", "sources", "asked as a whole"],
+            [
+                (one.name, one.platform, _state(one, now), f"{one.listings:,}", _swept(one, now))
+                for one in found
+            ],
             empty="No site fails." if troubled else "No feed and no series is followed yet.",
             numeric=["sources"],
         )

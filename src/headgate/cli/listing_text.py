@@ -46,7 +46,8 @@ def trouble(one: ListingState, now: datetime) -> str:
     if not one.reader:
         return f"no account of {one.platform} can look at it"
     if one.host_open_until is not None and one.host_open_until > now:
-        return f"{one.host} does not answer and is tried again {relative(one.host_open_until, now)}: {one.host_error}"
+        again = relative(one.host_open_until, now)
+        return f"{one.host} does not answer and is tried again {again}: {one.host_error}"
     if one.open_until is not None and one.open_until > now:
         return f"it is tried again {relative(one.open_until, now)}: {one.error_message}"
     if one.failures:

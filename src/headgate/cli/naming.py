@@ -40,7 +40,7 @@ async def get_channel(
     if channel.kind == "listing" and channel.kind not in wanted:
         raise UserError(
             f"{channel.title} is a listing and has no messages of its own.",
-            remedy="`headgate series` and `headgate feed` look after it; `headgate explain` says how it does.",
+            remedy="`headgate explain` says how it does; `headgate series` and `feed` look after it.",
         )
     if channel.kind not in wanted:
         raise UserError(

@@ -104,7 +104,9 @@ def read(
         if as_json:
             print_json({"marked": marked, "unread": left.text})
         else:
-            typer.echo(f"{count_of(marked, 'notification is', 'notifications are')} read; {left.text} unread.")
+            typer.echo(
+                f"{count_of(marked, 'notification is', 'notifications are')} read; {left.text} unread."
+            )
 
     at_desk(mark)
 

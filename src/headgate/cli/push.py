@@ -35,7 +35,8 @@ def add(
     url: Annotated[
         str | None,
         typer.Argument(
-            metavar="URL", help="As Apprise writes it, like ntfy://ntfy.sh/topic; `-` or none: it is asked for."
+            metavar="URL",
+            help="As Apprise writes it, like ntfy://ntfy.sh/topic; `-` or none: it is asked for.",
         ),
     ] = None,
     *,
@@ -110,7 +111,9 @@ def _state(one: PushAddress, now: datetime) -> str:
         return "off"
     if one.open_until is not None and one.open_until > now:
         return f"left alone, tried again {relative(one.open_until, now)}"
-    return f"failing ({count_of(one.failures, 'time')})" if one.failures else "works" if one.sent_at else "new"
+    return (
+        f"failing ({count_of(one.failures, 'time')})" if one.failures else "works" if one.sent_at else "new"
+    )
 
 
 @app.command()

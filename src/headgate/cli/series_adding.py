@@ -28,6 +28,7 @@ from headgate.outflow import follows
 from headgate.outflow.follows import checked_languages
 from headgate.storage.events import Event, publish
 from headgate.storage.follows import Subject
+from headgate.storage.listing_overview import get_listing_states
 from headgate.storage.series import SeriesName, get_series
 
 FEEDS = "feeds"
@@ -45,7 +46,7 @@ PatternOption = Annotated[
     ),
 ]
 PickOption = Annotated[
-    int, typer.Option("--pick", metavar="N", min=1, help="Take the Nth of several that match.")
+    int | None, typer.Option("--pick", metavar="N", min=1, help="Take the Nth of several that match.")
 ]
 ToOption = Annotated[
     str, typer.Option("--to", metavar="SERIES", help="Let it bring a series that is there already.")
@@ -63,7 +64,7 @@ class Wish:
     to: str = ""
     pattern: str = ""
     language: str = ""
-    pick: int = 0
+    pick: int | None = None
     follow: str = ""
     needs_series: bool = False
 
@@ -73,7 +74,9 @@ class Done:
     """What came of it."""
 
     platform: str
-    found: FoundChannel
+    key: str
+    title: str
+    """What the listing is called here."""
     added: SourceAdded
     series: SeriesName | None
     follower: str
@@ -94,7 +97,7 @@ def add(
     language: Annotated[
         str, typer.Option(metavar="TAG", help="Language of entries that do not tell theirs, like en.")
     ] = "",
-    pick: PickOption = 0,
+    pick: PickOption = None,
     follow: Annotated[
         str, typer.Option("--follow", metavar="USER", help="Let this user hear of new chapters.")
     ] = "",
@@ -142,13 +145,21 @@ async def add_source(desk: Desk, wish: Wish) -> Done:
                 subject = Subject(series_id=series.id)
                 await follows.follow(tx, subject, user_id=follower.id, ids=desk.ids, now=now)
             await publish(tx, Event("series"))
+            (listing,) = await get_listing_states(tx, [added.channel_id])
     named = None if series is None else SeriesName(series.id, series.title)
-    return Done(platform, found, added, named, follower.name if follower and named else "")
+    return Done(
+        platform, listing.key, listing.title, added, named, follower.name if follower and named else ""
+    )
 
 
 @asynccontextmanager
 async def open_sources(desk: Desk, platform: str) -> AsyncGenerator[ListingSources, None]:
     """Yield the way to find and follow listings of a platform that this installation has."""
+    if platform != SIMULATED and desk.anchor is not None and desk.anchor.scale != 1:
+        raise UserError(
+            f"This is a demo, whose time is quick: it looks at nothing of {platform}.",
+            remedy="`headgate up` follows what is real; here `headgate series add 'Salt Road'` works.",
+        )
     manifest = connector_of(desk, platform).manifest
     if "listings" not in manifest.capabilities or "find" not in manifest.capabilities:
         raise UserError(
@@ -177,7 +188,8 @@ async def find(sources: ListingSources, platform: str, query: str) -> Sequence[F
             return await sources.find(platform, query)
     except RateLimited as error:
         raise UserError(
-            f"This has to wait: {error}.", remedy=f"Try again in {max(1, round(error.retry_after_s))} seconds."
+            f"This has to wait: {error}.",
+            remedy=f"Try again in {max(1, round(error.retry_after_s))} seconds.",
         ) from error
     except WorkError as error:
         remedy = (
@@ -193,9 +205,9 @@ def choose(found: Sequence[FoundChannel], wish: Wish, platform: str) -> FoundCha
     shown = mask_url(wish.query)
     if not found:
         raise UserError(f"Nothing was found for {shown!r} on {platform}.", remedy=_elsewhere(platform))
-    if wish.pick > len(found):
+    if wish.pick is not None and wish.pick > len(found):
         raise UserError(f"There is no match {wish.pick} for {shown!r}.", remedy=f"There are {len(found)}.")
-    if wish.pick:
+    if wish.pick is not None:
         return found[wish.pick - 1]
     if len(found) == 1:
         return found[0]
@@ -203,7 +215,8 @@ def choose(found: Sequence[FoundChannel], wish: Wish, platform: str) -> FoundCha
         listed = "; ".join(f"{n} {_shown(one)}" for n, one in enumerate(found[:_MOST_IN_A_LINE], 1))
         more = "; …" if len(found) > _MOST_IN_A_LINE else ""
         raise UserError(
-            f"{len(found)} match {shown!r} on {platform}.", remedy=f"Choose one with --pick N: {listed}{more}."
+            f"{len(found)} match {shown!r} on {platform}.",
+            remedy=f"Choose one with --pick N: {listed}{more}.",
         )
     return found[_ask(found) - 1]
 
@@ -248,7 +261,7 @@ def _source(found: FoundChannel, wish: Wish, *, to: SeriesName | None, language:
 
 def _title_of(pattern: str) -> str:
     """Return the text of a pattern that most likely is the title: the longest one, without a group."""
-    texts = [_GROUP.sub("", text).strip(" -–—:,|#([") for text in _PLACE.split(pattern)]  # noqa: RUF001
+    texts = [_GROUP.sub("", text).strip(" -–—:,|#([") for text in _PLACE.split(pattern)]
     return max(texts, key=len) or pattern
 
 
@@ -257,17 +270,16 @@ def say_added(done: Done, *, as_json: bool) -> None:
     if as_json:
         print_json(_document(done))
         return
-    name = done.found.title or mask_url(done.found.key)
+    name = mask_url(done.title)
     if done.series is None:
         state = "is followed" if done.added.is_new else "was followed already"
         typer.echo(f"{name} {state}; its entries become posts in the library.")
         typer.echo("It is looked at in a moment; watch it with `headgate feed list`.")
         return
-    how = "comes from" if done.added.is_new else "comes anew from"
-    typer.echo(f"{done.series.title} {how} {done.platform}: {name}.")
+    known = "" if done.added.is_new else ", which was followed already"
+    typer.echo(f"{done.series.title} comes from {done.platform}: {name}{known}.")
     typer.echo(
-        "It is looked at in a moment; watch it with"
-        f" `headgate series show {shlex.quote(done.series.title)}`."
+        f"It is looked at in a moment; watch it with `headgate series show {shlex.quote(done.series.title)}`."
     )
     if done.follower:
         typer.echo(f"{done.follower} hears of chapters that are published from now on.")
@@ -276,8 +288,8 @@ def say_added(done: Done, *, as_json: bool) -> None:
 def _document(done: Done) -> dict[str, str | bool | UUID | None]:
     return {
         "platform": done.platform,
-        "key": mask_url(done.found.key),
-        "title": done.found.title,
+        "key": mask_url(done.key),
+        "title": done.title,
         "channel_id": done.added.channel_id,
         "is_new": done.added.is_new,
         "series_id": done.added.series_id,

@@ -21,7 +21,8 @@ SeriesArgument = Annotated[
     str, typer.Argument(metavar="SERIES", help="Title, id, or key of the only source of a series.")
 ]
 ListingArgument = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="Title, address or id of a source: a feed, a series on a site.")
+    str,
+    typer.Argument(metavar="SOURCE", help="Title, address or id of a source: a feed, a series on a site."),
 ]
 ChapterArgument = Annotated[
     str, typer.Argument(metavar="CHAPTER", help="Number of a chapter, its id, or `latest`.")
@@ -93,7 +94,9 @@ async def get_source(tx: Tx, named: SeriesName, reference: str) -> SeriesSource:
     """Return the source of a series that is meant, or say which it has."""
     sources = await series.list_series_sources(tx, named.id)
     found = [
-        one for one in sources if reference.lower() in {str(one.channel_id), one.key.lower(), one.title.lower()}
+        one
+        for one in sources
+        if reference.lower() in {str(one.channel_id), one.key.lower(), one.title.lower()}
     ]
     found = found or [one for one in sources if reference.lower() == one.platform]
     if len(found) == 1:

@@ -99,8 +99,10 @@ def _summary(series: Series, now: datetime) -> str:
 def _personal(shown: Shown, user: UserLine) -> list[tuple[str, str]]:
     follow = shown.follow
     followed = f"by {user.name}, {switches_in_words(follow)}" if follow else f"not by {user.name}"
-    read = shown.series.read_chapter or ("nothing" if not shown.series.read_place else "a part of it")
-    return [("followed", followed), ("read", f"up to {read}; {count_of(shown.unread, 'chapter')} unread")]
+    read = "nothing yet"
+    if shown.series.read_place:
+        read = f"up to {shown.series.read_chapter or 'a chapter that is there no more'}"
+    return [("followed", followed), ("read", f"{read}; {count_of(shown.unread, 'chapter')} unread")]
 
 
 def _taken(source: SeriesSource) -> str:
@@ -113,12 +115,13 @@ def _print_chapters(shown: Shown, now: datetime) -> None:
         return
     print_heading("Chapters, the last first")
     read = ["read"] if shown.user is not None else []
+    titled = ["title"] if any(chapter.title for chapter in shown.chapters) else []
     print_table(
-        ["chapter", "title", "published", *read, "releases"],
+        ["chapter", *titled, "published", *read, "releases"],
         [
             (
                 chapter_name(chapter),
-                chapter.title,
+                *([chapter.title] if titled else []),
                 "" if chapter.published_at is None else relative(chapter.published_at, now),
                 *(["✓" if chapter.place <= shown.series.read_place else ""] if read else []),
                 _releases(shown.releases.get(chapter.id, ())),
@@ -154,7 +157,9 @@ def _release(release: Release) -> str:
         *(["read elsewhere"] if release.external else []),
         *(["taken down"] if release.removed_at is not None else []),
     ]
-    source = f"{release.platform}: {release.channel_title}" if release.platform == "feeds" else release.platform
+    source = (
+        f"{release.platform}: {release.channel_title}" if release.platform == "feeds" else release.platform
+    )
     return f"{who} ({', '.join([source, *notes])})".strip()
 
 

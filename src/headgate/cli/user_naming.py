@@ -28,7 +28,9 @@ async def get_user(tx: Tx, name: str = "") -> UserLine:
         )
     if len(people) > 1:
         names = ", ".join(one.name for one in people[:10])
-        raise UserError(f"There are {len(people)} users: {names}.", remedy="Say who is meant with --user NAME.")
+        raise UserError(
+            f"There are {len(people)} users: {names}.", remedy="Say who is meant with --user NAME."
+        )
     return people[0]
 
 
