@@ -13,10 +13,15 @@ import pytest
 from livesite import LiveSite
 from playwright.async_api import Browser, async_playwright
 
+from headgate.app.parts import StoredSecrets
+from headgate.connectors.apprise_out import AppriseOut
 from headgate.kernel.clock import RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import WebSettings
+from headgate.lanes import Lanes
+from headgate.lanes.links import Links
+from headgate.outflow.push_addresses import PushAddresses
 from headgate.storage.database import Database
 from headgate.storage.listen import Listener
 from headgate.web import Server, WebParts, create_app
@@ -61,14 +66,18 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
     async def ready() -> list[str]:
         return []
 
+    clock, ids = RealClock(), Ids(RealClock(), Randomness())
+    lanes = Lanes(database, clock)
     parts = WebParts(
         database=database,
-        clock=RealClock(),
-        ids=Ids(RealClock(), Randomness()),
+        clock=clock,
+        ids=ids,
         settings=WebSettings(),
         data_dir=tmp_path,
         listener=listener,
         ready=ready,
+        links=Links({}, lanes, StoredSecrets(database, tmp_path)),
+        push_addresses=PushAddresses(AppriseOut(), lanes, clock, ids, tmp_path),
     )
     hub = EventHub(gap_s=0.1)
     server = Server(create_app(parts, hub=hub))

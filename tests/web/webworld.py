@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,10 +14,16 @@ import httpx
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
+from headgate.app.parts import StoredSecrets
+from headgate.connectors.apprise_out import AppriseOut
+from headgate.connectors.protocol import Connector
 from headgate.kernel.clock import RealClock, VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import WebSettings
+from headgate.lanes import Lanes
+from headgate.lanes.links import Links
+from headgate.outflow.push_addresses import PushAddresses
 from headgate.storage import users
 from headgate.storage.database import Database
 from headgate.storage.listen import Listener
@@ -158,8 +164,10 @@ def make_world(
     settings: WebSettings,
     entry_link: EntryLink | None = None,
     passwords: Passwords | None = None,
+    clock: VirtualClock | None = None,
+    connectors: Mapping[str, Connector] | None = None,
 ) -> WebWorld:
-    clock, real_clock = VirtualClock(START), VirtualClock(START)
+    clock, real_clock = clock or VirtualClock(START), VirtualClock(START)
     reasons: list[str] = []
 
     async def ready() -> list[str]:
@@ -167,14 +175,18 @@ def make_world(
 
     listener = Listener(database.url, RealClock())
     hub, passwords = EventHub(heartbeat_s=0.2, gap_s=0.01), passwords or cheap_passwords()
+    ids = Ids(real_clock, Randomness(1))
+    lanes = Lanes(database, clock)
     parts = WebParts(
         database=database,
         clock=clock,
-        ids=Ids(real_clock, Randomness(1)),
+        ids=ids,
         settings=settings,
         data_dir=data_dir,
         listener=listener,
         ready=ready,
+        links=Links(connectors or {}, lanes, StoredSecrets(database, data_dir)),
+        push_addresses=PushAddresses(AppriseOut(), lanes, clock, ids, data_dir),
         entry_link=entry_link,
         real_clock=real_clock,
     )

@@ -139,13 +139,16 @@ def build_parts(
         max_crashes=settings.jobs.max_crashes,
         retry=RetryPolicy(max_attempts=settings.jobs.max_attempts),
     )
-    addresses = PushAddresses(pusher, lanes, clock, ids, settings.data.dir)
+    private = settings.notify.allow_private
+    addresses = PushAddresses(pusher, lanes, clock, ids, settings.data.dir, allow_private=private)
     return Parts(settings, url, database, clock, ids, lanes, links, rules, addresses, kinds, execution)
 
 
 def build_push_addresses(settings: Settings, database: Database, *, clock: Clock, ids: Ids) -> PushAddresses:
     """Return what a user can do with addresses, for whoever needs no other part."""
-    return PushAddresses(AppriseOut(), Lanes(database, clock), clock, ids, settings.data.dir)
+    private = settings.notify.allow_private
+    lanes = Lanes(database, clock)
+    return PushAddresses(AppriseOut(), lanes, clock, ids, settings.data.dir, allow_private=private)
 
 
 def _sender(settings: Settings, links: Links, clock: Clock, ids: Ids, randomness: Randomness) -> Sender:

@@ -27,6 +27,7 @@ from headgate.cli.series_tables import Shown
 from headgate.cli.user_naming import UserOption, find_user, get_user
 from headgate.domain.errors import UserError
 from headgate.domain.schedule import Tier
+from headgate.domain.text import containing
 from headgate.intake import listing_requests
 from headgate.kernel.logs import mask_url
 from headgate.outflow import follows, reading
@@ -64,7 +65,7 @@ def list_all(
             reader = await get_user(tx, followed) if followed else await find_user(tx, user)
             user_id = NOBODY if reader is None else reader.id
             wanted = None if everything else limit + 1
-            lines = await _list(tx, user_id, _pattern(search), followed=bool(followed), wanted=wanted)
+            lines = await _list(tx, user_id, containing(search), followed=bool(followed), wanted=wanted)
             left = await reading.count_unread(tx, [line.id for line in lines], user_id=user_id)
         shown = lines if everything else lines[:limit]
         if as_json:
@@ -80,13 +81,6 @@ def list_all(
             typer.echo("… and more; --all shows them.")
 
     at_desk(look)
-
-
-def _pattern(search: str) -> str | None:
-    if not search:
-        return None
-    escaped = search.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
-    return f"%{escaped}%"
 
 
 async def _list(

@@ -68,15 +68,22 @@ class OpmlLists:
             refused += taking.refused
         return Imported(added, known, refused)
 
-    async def write(self, *, title: str = "Feeds in Headgate") -> str:
+    async def write(self, *, with_logins: bool = True) -> str:
         """Return all feeds that are followed, as a document; one that brings two series is there twice."""
         async with self.sources.database.transaction() as tx:
             sourced = await series.list_sourced(tx, platform=PLATFORM)
         feeds = [
-            OpmlFeed(one.key, one.title, series=one.series_title, pattern=one.pattern, language=one.language)
+            OpmlFeed(
+                one.key if with_logins else _without_login(one.key),
+                one.title,
+                series=one.series_title,
+                pattern=one.pattern,
+                language=one.language,
+            )
             for one in sourced
         ]
-        return await asyncio.to_thread(write_opml, feeds, title=title, now=self.sources.clock.now())
+        now = self.sources.clock.now()
+        return await asyncio.to_thread(write_opml, feeds, title="Feeds in Headgate", now=now)
 
     def _judge(self, feeds: Iterable[OpmlFeed]) -> tuple[list[OpmlFeed], list[Refusal]]:
         """Tell apart what can be followed, by its one name, and what cannot."""
@@ -101,6 +108,12 @@ class OpmlLists:
         if len(url) > LONGEST_ADDRESS:
             raise UserError(f"The address has more than {LONGEST_ADDRESS:,} characters.")
         return replace(feed, url=url)
+
+
+def _without_login(address: str) -> str:
+    scheme, slashes, rest = address.partition("//")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"
 
 
 class _Taking:
@@ -128,7 +141,8 @@ class _Taking:
 
     async def _add(self, feed: OpmlFeed, named: dict[str, UUID]) -> None:
         try:
-            source = NewSource(FoundChannel(feed.url, feed.title, "listing"))
+            title = feed.title or _without_login(feed.url)
+            source = NewSource(FoundChannel(feed.url, title, "listing"))
             added = await self.sources.add_in(self.tx, self.account, source, now=self.now)
         except UserError as error:
             self.refused.append(Refusal(feed, str(error)))

@@ -60,6 +60,17 @@ class Follow:
         return Switches(self.in_app, self.push, self.per, tuple(self.languages))
 
 
+@dataclass(frozen=True)
+class FollowPlace:
+    """A place in the order of a user's follows."""
+
+    title: str
+    id: UUID
+
+
+FIRST = FollowPlace("", UUID(int=0))
+
+
 async def upsert_follow(
     tx: Tx, follow_id: UUID, *, user_id: UUID, subject: Subject, switches: Switches, now: datetime
 ) -> UUID:
@@ -91,8 +102,13 @@ async def find_follow(tx: Tx, *, user_id: UUID, subject: Subject) -> Follow | No
     return await tx.one(Follow, Q["find_follow"], user_id=user_id, **vars(subject))
 
 
-async def list_follows(tx: Tx, *, user_id: UUID) -> list[Follow]:
-    return await tx.all(Follow, Q["list_follows"], user_id=user_id)
+async def list_follows(
+    tx: Tx, *, user_id: UUID, after: FollowPlace = FIRST, limit: int | None = None
+) -> list[Follow]:
+    """Return what a user follows by name, all of it if there is no limit."""
+    return await tx.all(
+        Follow, Q["list_follows"], user_id=user_id, after_title=after.title, after_id=after.id, limit=limit
+    )
 
 
 async def count_follows(tx: Tx, *, user_id: UUID) -> int:

@@ -79,8 +79,16 @@ class HostState:
     listings: int
 
 
+@dataclass(frozen=True)
+class ListingPlace:
+    """A place in the order of listings."""
+
+    title: str
+    channel_id: UUID
+
+
 async def list_listings(
-    tx: Tx, *, platform: str | None = None, after: ListingState | None = None, limit: int
+    tx: Tx, *, platform: str | None = None, after: ListingState | ListingPlace | None = None, limit: int
 ) -> list[ListingState]:
     """Return a page of listings by title, of all platforms or of one."""
     return await tx.all(

@@ -56,6 +56,14 @@ class Chapter:
 
 
 @dataclass(frozen=True)
+class ChapterPlace:
+    """A place in the order of a series' chapters."""
+
+    place: str
+    id: UUID
+
+
+@dataclass(frozen=True)
 class Release:
     """One source's publication of a chapter."""
 
@@ -178,7 +186,7 @@ async def get_series(tx: Tx, series_id: UUID, *, user_id: UUID = NOBODY) -> Seri
 
 
 async def list_chapters(
-    tx: Tx, series_id: UUID, *, below: Chapter | None = None, limit: int
+    tx: Tx, series_id: UUID, *, below: Chapter | ChapterPlace | None = None, limit: int
 ) -> list[Chapter]:
     """Return a page of chapters, the last first."""
     return await tx.all(
