@@ -101,7 +101,7 @@ def list_all(*, user: UserOption = "", as_json: AsJson = False) -> None:
             numeric=["waiting"],
         )
         for one in found:
-            if one.failures and one.error:
+            if _failed_last(one) and one.error:
                 typer.echo(f"{one.name}: {one.error}")
 
     at_desk(look)
@@ -112,9 +112,15 @@ def _state(one: PushAddress, now: datetime) -> str:
         return "off"
     if one.open_until is not None and one.open_until > now:
         return f"left alone, tried again {relative(one.open_until, now)}"
-    return (
-        f"failing ({count_of(one.failures, 'time')})" if one.failures else "works" if one.sent_at else "new"
-    )
+    if one.failures:
+        return f"failing ({count_of(one.failures, 'time')})"
+    if _failed_last(one):
+        return "the last failed"
+    return "works" if one.sent_at else "new"
+
+
+def _failed_last(one: PushAddress) -> bool:
+    return one.failed_at is not None and (one.sent_at is None or one.failed_at > one.sent_at)
 
 
 @app.command()
