@@ -59,6 +59,9 @@ values (%(id)s, %(name)s, '', 'member', %(now)s)
 -- name: follow_series
 insert into follow (id, user_id, series_id, since) values (%(id)s, %(user_id)s, %(series_id)s, %(since)s)
 
+-- name: all_numbers
+select number from chapter order by series_id, place
+
 -- name: misses
 select message_key || ': ' || error_message from miss order by 1
 
@@ -70,9 +73,6 @@ select dedupe_key from pgqueuer where status in ('queued', 'picked') order by 1
 
 -- name: spoil_pattern
 update series_source set pattern = %(pattern)s
-
--- name: disable
-update channel set message_scan_enabled = false where id = %(channel_id)s
 """,
 )
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from headgate.kernel.randomness import Randomness
     from headgate.kernel.settings import Settings
     from headgate.storage.database import Database
-    from headgate.testing.simulator import FanoutOutcome, Outcome, Product
+    from headgate.testing.simulator import FanoutOutcome, ListingOutcome, Outcome, Product
+
+    AnyOutcome = Outcome | FanoutOutcome | ListingOutcome
 
 
 def sim(
@@ -32,7 +34,8 @@ def sim(
     plays: Annotated[int, typer.Option(min=1, help="How many plays, each with the next seed.")] = 1,
     faults: Annotated[str, typer.Option(help="What goes wrong: none, mild or wild.")] = "wild",
     what: Annotated[
-        Literal["intake", "fanout"], typer.Option(help="What is played: reading streams, or sending.")
+        Literal["intake", "fanout", "listings"],
+        typer.Option(help="What is played: reading streams, sending, or looking at listings."),
     ] = "intake",
     as_json: AsJson = False,
 ) -> None:
@@ -49,7 +52,7 @@ def sim(
         )
     _fix_hashes()
     outcomes = asyncio.run(_play_all(range(seed, seed + plays), faults, what))
-    failed: list[Outcome | FanoutOutcome] = [outcome for outcome in outcomes if outcome.failures]
+    failed: list[AnyOutcome] = [outcome for outcome in outcomes if outcome.failures]
     if as_json:
         print_json({"faults": faults, "failed": len(failed), "plays": [asdict(o) for o in outcomes]})
     else:
@@ -65,16 +68,18 @@ def _fix_hashes() -> None:
         os.execv(sys.executable, [sys.executable, "-m", "headgate", *sys.argv[1:]])  # noqa: S606
 
 
-async def _play_all(seeds: Iterable[int], faults: str, what: str) -> list[Outcome | FanoutOutcome]:
-    from headgate.testing.simulator import fanout_for, open_theatre
+async def _play_all(seeds: Iterable[int], faults: str, what: str) -> list[AnyOutcome]:
+    from headgate.testing.simulator import fanout_for, listings_for, open_theatre
 
     seeds = list(seeds)
     async with _server() as url, open_theatre(url, build_product) as theatre:
         with progress_bar("plays", total=len(seeds)) as advance:
-            outcomes: list[Outcome | FanoutOutcome] = []
+            outcomes: list[AnyOutcome] = []
             for seed in seeds:
                 if what == "fanout":
                     outcomes.append(await theatre.fan_out(seed, fanout_for(seed, faults)))
+                elif what == "listings":
+                    outcomes.append(await theatre.publish(seed, listings_for(seed, faults)))
                 else:
                     outcomes.append(await theatre.play(seed, faults))
                 advance(1)
@@ -107,6 +112,9 @@ def _simulated_settings() -> Settings:
         {
             "HEADGATE_JOBS_TICK_S": "3",
             "HEADGATE_DATA_DIR": "/nonexistent",
+            "HEADGATE_SERIES_SHORTEST_S": "60",
+            "HEADGATE_SERIES_SWEEP_S": "60",
+            "HEADGATE_SERIES_NET_S": "600",
             **{f"HEADGATE_INTAKE_{name}": str(value) for name, value in intervals.items()},
         }
     )
@@ -141,12 +149,12 @@ def build_product(database: Database, clock: Clock, randomness: Randomness, conn
 
 
 def _print_outcomes(
-    outcomes: Sequence[Outcome | FanoutOutcome],
-    failed: Sequence[Outcome | FanoutOutcome],
+    outcomes: Sequence[AnyOutcome],
+    failed: Sequence[AnyOutcome],
     faults: str,
     what: str,
 ) -> None:
-    counted = "messages" if what == "fanout" else "items"
+    counted = {"fanout": "messages", "listings": "notifications"}.get(what, "items")
     print_table(
         ["seed", counted, "crashes", "points", "virtual", "outcome"],
         [

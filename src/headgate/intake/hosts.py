@@ -10,6 +10,7 @@ from headgate.storage import hosts
 from headgate.storage.database import Database, Tx
 from headgate.storage.hosts import HostName
 
+TRIES = 3
 PROBE_S = 120.0
 """For so long whoever probes a host does so alone."""
 
@@ -20,17 +21,23 @@ async def claim_probe(database: Database, host: HostName, *, now: datetime) -> b
         return await hosts.claim_probe(tx, host, until=now + timedelta(seconds=PROBE_S), now=now)
 
 
-async def note_failure(
-    tx: Tx, host: HostName, error: WorkError, *, probing: bool, now: datetime
-) -> datetime | None:
-    """Count a failed call against its host, if it is the host's; returns until when it is left alone.
+def may_retry(error: WorkError, *, attempt: int, host_failures: int) -> bool:
+    """Tell whether trying again in seconds may help: nobody else has failed at this host."""
+    return error.retryable and attempt < TRIES and host_failures <= (0 if attempt == 1 else 1)
 
-    Calls that were under way when the breaker opened say nothing new.
+
+async def note_failure(
+    tx: Tx, host: HostName, error: WorkError, *, attempt: int, probing: bool, now: datetime
+) -> datetime | None:
+    """Count a failed look against its host, if it is the host's; returns until when it is left alone.
+
+    A look is counted at its first failed try: so many listings that are due at once cannot all try before
+    the first of them has given up. Calls that were under way when the breaker opened say nothing new.
     """
     breaker = await hosts.lock_host(tx, host)
     if isinstance(error, Absent) or not isinstance(error, Transient):
         return None
-    if probing or state_of(breaker, now=now) != "open":
+    if probing or (attempt == 1 and state_of(breaker, now=now) != "open"):
         breaker = fail(breaker, now=now)
         await hosts.fail_host(
             tx, host, breaker, error_class=error_class(error), error_message=str(error), now=now

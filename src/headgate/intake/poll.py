@@ -28,7 +28,7 @@ from headgate.domain.rhythm import MOST_ARRIVALS, next_look, tier_of
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import JITTER
 from headgate.intake.entries import Sorted, chutes_of, sort_entries
-from headgate.intake.hosts import claim_probe, note_failure
+from headgate.intake.hosts import claim_probe, may_retry, note_failure
 from headgate.intake.rules import RulesCache
 from headgate.intake.taking import News, take_news, tell_news
 from headgate.jobs.job import Job
@@ -51,7 +51,6 @@ log = get_logger("intake")
 KIND = "poll"
 ASKED = 10
 PRIORITIES = {"HOT": 1, "WARM": 0, "COLD": -1}
-TRIES = 3
 MOST_PARTS = 25
 """Parts of one answer; no site tells more than 10,000 entries in parts of 500."""
 APART = timedelta(hours=1)
@@ -132,11 +131,18 @@ class Poller:
         except Gone as error:
             await self._end_gone(job, look, error)
         except WorkError as error:
-            if error.retryable and job.attempt < TRIES and _is_first_failure(look):
+            if self._may_retry(job, look, error):
+                async with job.database.transaction() as tx:
+                    await note_failure(tx, look.host, error, attempt=job.attempt, probing=False, now=look.now)
                 raise
             await self._fail(job, look, error)
         else:
             await self._succeed(job, look, answer)
+
+    def _may_retry(self, job: Job[UUID], look: Look, error: WorkError) -> bool:
+        listing = look.listing
+        first = listing.failures == 0 and not look.probing
+        return first and may_retry(error, attempt=job.attempt, host_failures=listing.host_failures)
 
     async def _begin(self, job: Job[UUID]) -> Look | None:
         """Decide whether to look; if not, write down why and when to decide again."""
@@ -194,12 +200,15 @@ class Poller:
         async with job.finish() as tx:
             rules = await self.rules.get(tx, listing.channel_id)
             await self._mend(tx, look)
-            changed = await take_news(
+            outcome = await take_news(
                 tx, answer.news, rules={listing.channel_id: rules}, ids=self.ids, now=now
             )
-            standing = self._standing(look, answer, changed=changed)
+            standing = self._standing(look, answer, changed=outcome.changed)
             if not answer.listed.unchanged:
-                await self._note(tx, look, answer, standing)
+                still_bad = [*answer.found.bad, *(bad for _, bad in outcome.refused)]
+                await releases.clear_bad_entries(tx, listing.channel_id, but=[bad.key for bad in still_bad])
+                await self._note(tx, look, answer.listed)
+            await listings.note_answer(tx, listing, standing, now=now)
             if await listings.plan_listing(
                 tx,
                 listing,
@@ -218,11 +227,9 @@ class Poller:
         if listing.failures:
             await watches.mend_watch(tx, channel_id=listing.channel_id, account_id=look.account.id)
 
-    async def _note(self, tx: Tx, look: Look, answer: Answer, standing: Standing) -> None:
+    async def _note(self, tx: Tx, look: Look, listed: Listed) -> None:
         """Write down what the answer says of the listing itself."""
-        listing, listed = look.listing, answer.listed
-        await releases.clear_bad_entries(tx, listing.channel_id, but=[bad.key for bad in answer.found.bad])
-        await listings.note_answer(tx, listing, standing, now=look.now)
+        listing = look.listing
         if listed.title and listed.title != listing.title:
             await listings.title_listing(tx, listing.channel_id, title=listed.title)
         if listed.numbers_reset is not None:
@@ -275,7 +282,9 @@ class Poller:
         log.warning("a listing cannot be read", listing=listing.title, host=listing.host, reason=str(error))
         breaker = fail(listing.breaker, now=now)
         async with job.finish() as tx:
-            host_until = await note_failure(tx, look.host, error, probing=look.probing, now=now)
+            host_until = await note_failure(
+                tx, look.host, error, attempt=job.attempt, probing=look.probing, now=now
+            )
             await watches.fail_watch(
                 tx,
                 channel_id=listing.channel_id,
@@ -315,11 +324,6 @@ def merge_arrivals(known: Sequence[datetime], new: Sequence[datetime], *, now: d
         if len(apart) == MOST_ARRIVALS:
             break
     return apart
-
-
-def _is_first_failure(look: Look) -> bool:
-    """Tell whether trying again in seconds may help: all was well until now."""
-    return look.listing.failures == 0 and look.listing.host_failures == 0 and not look.probing
 
 
 def _stand(listing: ListingRow, rules: ChannelRules) -> PollStand:

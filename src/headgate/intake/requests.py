@@ -17,7 +17,7 @@ from headgate.intake.scan import KIND as SCAN
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import cancel, enqueue
 from headgate.kernel.ids import Ids
-from headgate.storage import engine, events, following, intake_settings, lanes, requests, secrets
+from headgate.storage import engine, events, following, intake_settings, lanes, listings, requests, secrets
 from headgate.storage.channels import Account, delete_account, set_account_state
 from headgate.storage.database import Tx
 from headgate.storage.requests import HandedOver, Holdings, LockedStream, ScanWish, Tier, Trigger
@@ -73,16 +73,17 @@ async def disable(tx: Tx, channel_id: UUID, *, now: datetime) -> int:
     await requests.lock_streams(tx, family)
     cancelled = await requests.cancel_scans(tx, family, message=DISABLED, now=now)
     await requests.hold_streams(tx, family, reason="disabled")
+    await listings.hold_listings(tx, family, now=now)
     await _tell_channels(tx)
     return cancelled
 
 
 async def enable(tx: Tx, channel_id: UUID, *, now: datetime) -> int:
-    """Switch a channel or a parent on; returns how many streams are due now."""
+    """Switch a channel or a parent on; returns how many streams and listings are due now."""
     family = await requests.list_family(tx, channel_id)
     await intake_settings.switch_channel(tx, channel_id, enabled=True, now=now)
     await requests.lock_streams(tx, family)
-    due = await requests.make_due(tx, family, now=now)
+    due = await requests.make_due(tx, family, now=now) + await listings.wake_listings(tx, family, now=now)
     await _tell_channels(tx)
     return due
 

@@ -16,8 +16,8 @@ from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricte
 from headgate.domain.listings import Swept
 from headgate.domain.schedule import JITTER
 from headgate.intake.entries import Sorted, chutes_of, sort_entries
-from headgate.intake.hosts import claim_probe, note_failure
-from headgate.intake.poll import TRIES, merge_arrivals
+from headgate.intake.hosts import claim_probe, may_retry, note_failure
+from headgate.intake.poll import merge_arrivals
 from headgate.intake.rules import RulesCache
 from headgate.intake.taking import News, take_news, tell_news
 from headgate.jobs.job import Job
@@ -103,8 +103,6 @@ class Sweeper:
         except (AuthFailed, Restricted) as error:
             await note_account(job.database, account, error, now=now)
         except WorkError as error:
-            if error.retryable and job.attempt < TRIES and host.failures == 0:
-                raise
             await self._fail(job, host, error, probing=probing, now=now)
         else:
             await self._take(job, host, swept, now=now)
@@ -116,9 +114,12 @@ class Sweeper:
             await hosts.lock_host(tx, job.key)
             if host.failures:
                 await hosts.mend_host(tx, job.key, now=now)
-            if await take_news(tx, found.news, rules=rules, ids=self.ids, now=now):
+            if (await take_news(tx, found.news, rules=rules, ids=self.ids, now=now)).changed:
                 await hosts.note_swept(tx, found.arrivals, now=now)
-            if swept.gap:
+            if not host.cursor:
+                # What came before the sweeps began, and after a look at its listing, no sweep will tell.
+                await hosts.wake_host_listings(tx, job.key, over=timedelta(0), now=now)
+            elif swept.gap:
                 log.warning("a site cannot tell all its news; its listings are looked at", site=host.name)
                 await hosts.wake_host_listings(tx, job.key, over=GAP_OVER, now=now)
             rest_s = 0.0 if swept.more else self.randomness.jittered(self.settings.sweep_s, part=JITTER)
@@ -166,8 +167,13 @@ class Sweeper:
     async def _fail(
         self, job: Job[HostName], host: HostRow, error: WorkError, *, probing: bool, now: datetime
     ) -> None:
+        """Count one failure a sweep, and leave the site alone as its breaker says."""
+        if not probing and may_retry(error, attempt=job.attempt, host_failures=host.failures):
+            async with job.database.transaction() as tx:
+                await note_failure(tx, job.key, error, attempt=job.attempt, probing=False, now=now)
+            raise error
         log.warning("a site cannot be swept", site=host.name, reason=str(error))
         async with job.finish() as tx:
-            until = await note_failure(tx, job.key, error, probing=probing, now=now)
+            until = await note_failure(tx, job.key, error, attempt=job.attempt, probing=probing, now=now)
             soon = now + timedelta(seconds=self.settings.sweep_s)
             await hosts.plan_host(tx, host, due_at=until or soon, calls=1, now=now)

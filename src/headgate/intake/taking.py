@@ -6,7 +6,7 @@ What is known already is told apart before, by reading alone: an answer without 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -46,6 +46,8 @@ class Outcome:
 
     taken: Mapping[UUID, Taken]
     refused: Sequence[Bad] = ()
+    changed: bool = False
+    """Anything was new, different or gone."""
 
 
 async def tell_news(tx: Tx, found: Mapping[UUID, Sorted], *, complete: frozenset[UUID] = frozenset()) -> News:
@@ -72,8 +74,8 @@ async def tell_news(tx: Tx, found: Mapping[UUID, Sorted], *, complete: frozenset
 
 async def take_news(
     tx: Tx, news: News, *, rules: Mapping[UUID, ChannelRules], ids: Ids, now: datetime
-) -> bool:
-    """Take in what is new with all that follows; true if anything was.
+) -> Outcome:
+    """Take in what is new with all that follows.
 
     Wake-ups come before what is locked for them: they may wait for a running job, which may want the same.
     """
@@ -92,7 +94,7 @@ async def take_news(
     changed = bool(outcome.taken) or any(removed)
     if changed:
         await publish(tx, Event("series"))
-    return changed or any(posted)
+    return replace(outcome, changed=changed or any(posted))
 
 
 async def _take(tx: Tx, listed: Sequence[NewRelease], *, ids: Ids, now: datetime) -> Outcome:

@@ -1,10 +1,21 @@
-"""The settings of connectors, a section each."""
+"""The settings of listings and of connectors, a section each."""
 
 from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from headgate.kernel.section import Section
+from headgate.kernel.section import Section, interval
+
+
+class SeriesSettings(Section):
+    """How listings are looked at: feeds, and series on manga sites."""
+
+    poll_concurrency: int = Field(
+        default=5, ge=1, le=1000, description="Listings that are looked at at once over all workers."
+    )
+    shortest_s: float = interval(300, "Shortest time between two looks at a listing.")
+    sweep_s: float = interval(300, "Time between two sweeps of a site that tells all its news at once.")
+    net_s: float = interval(604800, "How often a listing of such a site is looked at by itself all the same.")
 
 
 class FeedsSettings(Section):

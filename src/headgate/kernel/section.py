@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 
@@ -20,3 +23,8 @@ class Section(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return (init_settings,)
+
+
+def interval(default: float, description: str) -> Any:
+    """Return a field for an interval in seconds: a minute at least, a month at most."""
+    return Field(default=default, ge=60, le=30 * 86400, allow_inf_nan=False, description=description)

@@ -17,10 +17,10 @@ from typing import Any, Literal, Self, cast, get_args
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
-from headgate.kernel.connector_settings import FeedsSettings, MangaDexSettings
+from headgate.kernel.connector_settings import FeedsSettings, MangaDexSettings, SeriesSettings
 from headgate.kernel.logs import MASK, LogFormat, mask_url
 from headgate.kernel.notify_settings import NotifySettings
-from headgate.kernel.section import Section
+from headgate.kernel.section import Section, interval
 
 CONFIG_FILE = "headgate.toml"
 
@@ -32,11 +32,6 @@ class SettingsError(Exception):
 def _default_data_dir() -> Path:
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(base).expanduser() / "headgate"
-
-
-def _interval(default: float, description: str) -> Any:
-    """Return a field for an interval in seconds: a minute at least, a month at most."""
-    return Field(default=default, ge=60, le=30 * 86400, allow_inf_nan=False, description=description)
 
 
 class DataSettings(Section):
@@ -165,10 +160,10 @@ class IntakeSettings(Section):
     every_nth: int = Field(
         default=5, ge=1, le=1000, description="By how much it is multiplied then; 1: never longer."
     )
-    hot_s: float = _interval(300, "Interval of busy streams.")
-    warm_s: float = _interval(1800, "Interval of ordinary streams.")
-    cold_s: float = _interval(14400, "Interval of quiet streams.")
-    live_s: float = _interval(14400, "Interval while a healthy listener hears the stream.")
+    hot_s: float = interval(300, "Interval of busy streams.")
+    warm_s: float = interval(1800, "Interval of ordinary streams.")
+    cold_s: float = interval(14400, "Interval of quiet streams.")
+    live_s: float = interval(14400, "Interval while a healthy listener hears the stream.")
 
     @field_validator("warm_s", "cold_s")
     @classmethod
@@ -177,19 +172,6 @@ class IntakeSettings(Section):
         if value < info.data.get(quicker, 0):
             raise ValueError(f"must not be below {variable_of('intake', quicker)}")
         return value
-
-
-class SeriesSettings(Section):
-    """How listings are looked at: feeds, and series on manga sites."""
-
-    poll_concurrency: int = Field(
-        default=5, ge=1, le=1000, description="Listings that are looked at at once over all workers."
-    )
-    shortest_s: float = _interval(300, "Shortest time between two looks at a listing.")
-    sweep_s: float = _interval(300, "Time between two sweeps of a site that tells all its news at once.")
-    net_s: float = _interval(
-        604800, "How often a listing of such a site is looked at by itself all the same."
-    )
 
 
 class OutflowSettings(Section):

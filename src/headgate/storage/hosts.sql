@@ -65,7 +65,7 @@ update host set due_at = %(due_at)s, wake_seq = wake_seq + 1 where platform = %(
 -- name: wake_host_listings
 -- The sweep cannot tell everything: each listing is looked at by itself, spread over a while.
 update listing l set due_at = least(l.due_at, %(now)s::timestamptz + %(over)s::interval * s.share), planned_at = %(now)s,
-    wake_seq = l.wake_seq + 1, reason = 'swept_with_gap'
+    wake_seq = l.wake_seq + 1
 from (
     select channel_id, row_number() over (order by channel_id)::float8 / count(*) over () as share
     from listing where platform = %(platform)s and host = %(name)s and due_at is not null

@@ -230,3 +230,13 @@ async def set_listing_due(tx: Tx, channel_id: UUID, *, due_at: datetime | None, 
 async def pin_tier(tx: Tx, channel_id: UUID, *, tier: Tier | None, now: datetime) -> bool:
     """Fix a listing's tier, or let its rhythm decide again; false if there is none."""
     return bool(await tx.execute(Q["pin_tier"], channel_id=channel_id, tier=tier, now=now))
+
+
+async def hold_listings(tx: Tx, channel_ids: Sequence[UUID], *, now: datetime) -> None:
+    """Take those of the channels that are listings out of the schedule."""
+    await tx.execute(Q["hold_listings"], channel_ids=list(channel_ids), now=now)
+
+
+async def wake_listings(tx: Tx, channel_ids: Sequence[UUID], *, now: datetime) -> int:
+    """Have those of the channels that are listings looked at now, unless something above them is off."""
+    return await tx.execute(Q["wake_listings"], channel_ids=list(channel_ids), now=now)

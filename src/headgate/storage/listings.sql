@@ -64,10 +64,10 @@ where s.channel_id = any(%(channel_ids)s)
 order by s.channel_id, length(s.pattern) desc, s.series_id
 
 -- name: plan_listing
--- The end of a look. Whoever wanted something meanwhile has raised `wake_seq`: then it is due now.
+-- The end of a look. Whoever wanted something meanwhile has raised `wake_seq`: then it is due now, or switched off.
 update listing set
-    due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz else least(%(due_at)s::timestamptz, %(now)s) end,
-    planned_at = %(now)s, reason = %(reason)s, asked = asked and wake_seq <> %(seen)s,
+    due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz when due_at is not null then %(now)s end,
+    planned_at = %(now)s, reason = case when wake_seq = %(seen)s then %(reason)s else reason end, asked = asked and wake_seq <> %(seen)s,
     checked_at = coalesce(%(checked_at)s::timestamptz, checked_at),
     succeeded_at = coalesce(%(succeeded_at)s::timestamptz, succeeded_at),
     polls = polls + (%(checked_at)s::timestamptz is not null)::int
@@ -137,3 +137,13 @@ update listing set tier = coalesce(%(tier)s, tier), tier_pinned = %(tier)s is no
     tier_reason = case when %(tier)s is null then tier_reason else 'pinned' end,
     due_at = least(due_at, %(now)s), wake_seq = wake_seq + 1
 where channel_id = %(channel_id)s
+
+-- name: hold_listings
+-- Switched off: nothing looks at them, and a look under way notices.
+update listing set due_at = null, reason = 'disabled', planned_at = %(now)s, wake_seq = wake_seq + 1
+where channel_id = any(%(channel_ids)s)
+
+-- name: wake_listings
+-- Switched on, if all that they are in is on too.
+update listing set due_at = %(now)s, planned_at = %(now)s, wake_seq = wake_seq + 1
+where channel_id = any(%(channel_ids)s) and gone_at is null and headgate_may_be_due(channel_id)

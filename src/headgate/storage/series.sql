@@ -18,7 +18,8 @@ with put as (
     on conflict (series_id, channel_id) do update set pattern = excluded.pattern, language = excluded.language
     returning channel_id
 )
-update listing l set cursor = '{}', due_at = %(now)s, planned_at = %(now)s, asked = true, wake_seq = wake_seq + 1
+update listing l set cursor = '{}', due_at = %(now)s, planned_at = %(now)s, asked = succeeded_at is not null,
+    wake_seq = wake_seq + 1
 from put where l.channel_id = put.channel_id
 
 -- name: delete_source

@@ -100,10 +100,48 @@ def run_fanout(
     _show([report], document=report.values, as_json=as_json, check=check)
 
 
+@app.command("chapters")
+def run_chapters(
+    *,
+    series: Annotated[int, typer.Option(min=1, help="How many series are looked at again.")] = 1_000,
+    chapters: Annotated[int, typer.Option(min=1, help="How many chapters each of them has.")] = 200,
+    rounds: Rounds = 3,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure looks at series of which little is new, against a bare upsert and a job for each chapter."""
+    report = _measure_chapters(series=series, chapters=chapters, rounds=rounds)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("poll")
+def run_poll(
+    *,
+    series: Annotated[int, typer.Option(min=20, help="How many series of one site are followed.")] = 10_000,
+    changed: Annotated[int, typer.Option(min=1, help="How many get a new chapter in each beat.")] = 20,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the calls of a beat on a site that tells all its news at once.
+
+    The site is simulated and time is virtual.
+    """
+    report = _measure_poll(series=series, changed=changed)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
 @app.command("all")
 def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
     """Run every benchmark at its default size."""
-    reports = [_measure_jobs(), _measure_sweep(), _measure_plan(), _measure_ingest(), _measure_fanout()]
+    reports = [
+        _measure_jobs(),
+        _measure_sweep(),
+        _measure_plan(),
+        _measure_ingest(),
+        _measure_fanout(),
+        _measure_chapters(),
+        _measure_poll(),
+    ]
     document = {report.name: report.values for report in reports}
     _show(reports, document=document, as_json=as_json, check=check)
 
@@ -144,6 +182,20 @@ def _measure_fanout(*, targets: int = 1_000, messages: int = 20_000, rounds: int
     # The stage directs the plain loop, whose queue it can see.
     paced = asyncio.run(measure_paced(targets))
     return run_quickly(measure_fanout(Sizes(targets=targets, messages=messages, rounds=rounds), paced))
+
+
+def _measure_chapters(*, series: int = 1_000, chapters: int = 200, rounds: int = 3) -> Report:
+    from headgate.cli.bench.chapters import Sizes, measure_chapters
+    from headgate.cli.bench.measuring import run_quickly
+
+    return run_quickly(measure_chapters(Sizes(series=series, chapters=chapters, rounds=rounds)))
+
+
+def _measure_poll(*, series: int = 10_000, changed: int = 20) -> Report:
+    from headgate.cli.bench.measuring import run_quickly
+    from headgate.cli.bench.poll import Sizes, measure_poll
+
+    return run_quickly(measure_poll(Sizes(series=series, changed=changed)))
 
 
 def _show(reports: list[Report], *, document: object, as_json: bool, check: bool) -> None:

@@ -4,9 +4,10 @@ A seed decides everything: who goes on, what fails, who dies. A failing seed is 
 """
 
 from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript
+from headgate.testing.simulator.listings import ListingOutcome, ListingPlay, ListingScript
 from headgate.testing.simulator.play import Outcome, Play, Script
 from headgate.testing.simulator.process import Product, ProductFactory
-from headgate.testing.simulator.scripts import FAULTS, fanout_for, script_for
+from headgate.testing.simulator.scripts import FAULTS, fanout_for, listings_for, script_for
 from headgate.testing.simulator.theatre import Theatre, open_theatre
 
 __all__ = [
@@ -14,6 +15,9 @@ __all__ = [
     "Fanout",
     "FanoutOutcome",
     "FanoutScript",
+    "ListingOutcome",
+    "ListingPlay",
+    "ListingScript",
     "Outcome",
     "Play",
     "Product",
@@ -21,6 +25,7 @@ __all__ = [
     "Script",
     "Theatre",
     "fanout_for",
+    "listings_for",
     "open_theatre",
     "script_for",
 ]

@@ -23,7 +23,7 @@ from headgate.testing.simulator.database import (
     connect_shadowed,
     count_statements,
 )
-from headgate.testing.simulator.stage import Stage, StageClock, Troupe
+from headgate.testing.simulator.stage import AT_WORK, Stage, StageClock, Troupe
 
 HEARTBEAT_TIMEOUT_S = 5.0
 IDLE_S = 2.0
@@ -105,7 +105,9 @@ class Process:
         counted = COUNTED.set(self.counted)
         # Its claim and its settlement are two.
         count_statements(2)
+        at_work = AT_WORK.set(True)
         _, settlement = await stepper.execute(job)
+        AT_WORK.reset(at_work)
         COUNTED.reset(counted)
         await self._alone("settle", stepper.settle(job, settlement))
         return True

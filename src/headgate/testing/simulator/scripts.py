@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from headgate.testing.faults import FaultRates
-from headgate.testing.profiles import PRESETS
+from headgate.testing.profiles import PRESETS, plain
 from headgate.testing.simulator.fanout import FanoutScript
+from headgate.testing.simulator.listings import ListingScript
 from headgate.testing.simulator.play import Script
 from headgate.testing.simulator.stage import Perils
 
@@ -46,6 +47,17 @@ def fanout_for(seed: int, faults: str) -> FanoutScript:
         perils=FAULTS[faults][1],
         troubled_s=40.0,
         longest_s=3600.0,
+    )
+
+
+def listings_for(seed: int, faults: str) -> ListingScript:
+    """Return the play of listings of a seed; every other site tells all its news at once."""
+    return ListingScript(
+        profile=plain.but(sweeps=seed % 2 == 1),
+        waves=3,
+        processes=1 + seed // 2 % 2,
+        rates=_SENDING[faults],
+        perils=FAULTS[faults][1],
     )
 
 

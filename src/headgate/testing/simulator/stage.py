@@ -45,6 +45,8 @@ class Troupe:
 
 
 CURRENT: ContextVar[Troupe | None] = ContextVar("troupe", default=None)
+AT_WORK: ContextVar[bool] = ContextVar("at_work", default=False)
+"""Whether an actor is carrying out a job."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,9 @@ class Stage:
         """Those at which a process can die."""
         self.crash_at: int | None = None
         """The risky point at which whoever comes to it dies."""
+        self.job_points = 0
+        """Those of them that are inside of a job."""
+        self.crash_at_job_point: int | None = None
         self.crashed_s: list[float] = []
         self.choices = Randomness(seed).fork("stage")
         self._tell_time = tell_time
@@ -147,6 +152,9 @@ class Stage:
                 self._cue_one(self.choices.choice(ready))
                 continue
             wake_s = self._next_wake_s()
+            if wake_s is None and any(troupe.crashed for troupe in self.troupes):
+                # Whoever was to go on died while it began.
+                continue
             if wake_s is None:
                 raise Stuck(f"nobody can go on: {[waiting.label for waiting in self._waiting.values()]}")
             if wake_s > until_s:
@@ -170,7 +178,8 @@ class Stage:
         if troupe.safe:
             return
         self.risky_points += 1
-        if self.choices.chance(self.perils.crash) or self.risky_points == self.crash_at:
+        self.job_points += AT_WORK.get()
+        if self.choices.chance(self.perils.crash) or self._is_last_point():
             troupe.crashed = True
             self._freed.set()
             self.crashes += 1
@@ -180,6 +189,12 @@ class Stage:
             troupe.paused_until_s = self.elapsed_s + self.choices.uniform(1, self.perils.longest_pause_s)
             self.pauses.append((self.elapsed_s, troupe.paused_until_s))
             self._note("pause")
+
+    def _is_last_point(self) -> bool:
+        """Tell whether this is the point that somebody chose for a crash."""
+        if self.risky_points == self.crash_at:
+            return True
+        return AT_WORK.get() and self.job_points == self.crash_at_job_point
 
     async def _wait(self, waiting: Waiting) -> None:
         if waiting.troupe.over:

@@ -13,6 +13,7 @@ from headgate.storage.database import connect
 from headgate.storage.migrate import migrate
 from headgate.testing.simulator.database import SHADOW_NOW
 from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript
+from headgate.testing.simulator.listings import ListingOutcome, ListingPlay, ListingScript
 from headgate.testing.simulator.play import Outcome, Play, Script
 from headgate.testing.simulator.process import ProductFactory
 from headgate.testing.simulator.scripts import script_for
@@ -42,6 +43,11 @@ class Theatre:
         """Give a fan-out on a database of its own."""
         async with self._database() as url:
             return await Fanout(seed, url, script, self.build).run()
+
+    async def publish(self, seed: int, script: ListingScript) -> ListingOutcome:
+        """Give a play of listings on a database of its own."""
+        async with self._database() as url:
+            return await ListingPlay(seed, url, script, self.build).run()
 
     @asynccontextmanager
     async def _database(self) -> AsyncGenerator[str, None]:

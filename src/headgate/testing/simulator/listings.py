@@ -1,0 +1,296 @@
+"""Listings on the stage: chapters are published while processes die, and everybody is to hear of them once.
+
+Two sources bring one series, a third brings another; one user wants to hear of each chapter, one of each
+source. In the end every entry of the world is a release, and every user was told what they wanted, once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from headgate.domain.chapters import canonical_number
+from headgate.domain.listings import Entry
+from headgate.jobs.letters import replay
+from headgate.kernel.ids import Ids
+from headgate.kernel.randomness import Randomness
+from headgate.outflow.follows import follow
+from headgate.storage import hosts, listings, series, users
+from headgate.storage.channels import upsert_account
+from headgate.storage.database import Connection, Tx
+from headgate.storage.follows import Per, Subject, Switches
+from headgate.storage.hosts import HostName
+from headgate.testing.faults import FaultRates
+from headgate.testing.profiles import Profile, plain
+from headgate.testing.simulator.database import StagedDatabase, connect_shadowed
+from headgate.testing.simulator.ensemble import Ensemble
+from headgate.testing.simulator.process import ProductFactory
+from headgate.testing.simulator.stage import Perils, Stage, StageClock
+from headgate.testing.world import World
+
+START = datetime(2026, 3, 2, 8, tzinfo=UTC)
+LOOK_S = 2.0
+READER = "reader"
+SOURCES = {"dex": "A", "park": "A", "web": "B"}
+FOLLOWERS: dict[str, Per] = {"ada": "chapter", "bob": "source"}
+HOST = HostName("simulated", "example.org")
+
+
+@dataclass(frozen=True)
+class ListingScript:
+    """How much is published when, and what goes wrong meanwhile."""
+
+    profile: Profile = plain
+    sources: Mapping[str, str] = field(default_factory=lambda: dict(SOURCES))
+    """Which series each listing brings."""
+    waves: int = 2
+    """So often something new comes everywhere."""
+    every_s: float = 60.0
+    processes: int = 1
+    rates: FaultRates = field(default_factory=FaultRates)
+    perils: Perils = field(default_factory=Perils)
+    troubled_s: float = 200.0
+    longest_s: float = 6 * 3600.0
+    crash_at: int | None = None
+    """The point inside of a job at which a process dies."""
+    impatient: bool = False
+    """A person wants to see at once what has come."""
+
+
+@dataclass(frozen=True)
+class ListingOutcome:
+    """What came of it."""
+
+    seed: int
+    failures: list[str]
+    chapters: int
+    notifications: int
+    points: int
+    crashes: int
+    calls: int
+    virtual_s: float
+    trace: str
+
+
+@dataclass
+class ListingPlay:
+    """Directs one play on a database of its own."""
+
+    seed: int
+    url: str
+    script: ListingScript
+    build: ProductFactory
+    channels: list[UUID] = field(default_factory=list[UUID])
+
+    async def run(self) -> ListingOutcome:
+        async with await connect_shadowed(self.url, "director") as director:
+            await _tell_time(director, START)
+            self.stage = Stage(self.seed, START, tell_time=lambda now: _tell_time(director, now))
+            self.world = self._build_world()
+            self.ensemble = Ensemble(self.seed, self.url, self.stage, self.world, self.build, listens=False)
+            self.desk = StagedDatabase(self.url, StageClock(self.stage), self.stage, name="person")
+            try:
+                await self._plan()
+                await self._direct(director)
+                return await self._judge(director)
+            finally:
+                await self.desk.close()
+                await self.ensemble.dispose()
+
+    def _build_world(self) -> World:
+        world = World(self.seed, StageClock(self.stage), self.script.profile, rates=self.script.rates)
+        world.add_account(READER)
+        for key, name in self.script.sources.items():
+            world.add_listing(key, title=f"Series {name}", page_size=1000)
+        world.on_point = self.stage.point
+        return world
+
+    async def _plan(self) -> None:
+        """Publish what nobody is to hear of, and let two users follow everything."""
+        for key in self.script.sources:
+            for number in ("1", "2"):
+                self._publish(key, number, at=START - timedelta(days=9))
+        self.ids = Ids(StageClock(self.stage), Randomness(self.seed).fork("ids"))
+        async with self.desk.transaction() as tx:
+            works = {name: self.ids.new() for name in sorted(set(self.script.sources.values()))}
+            for name, series_id in works.items():
+                await series.insert_series(tx, series_id, title=f"Series {name}", now=START)
+            await self._add_listings(tx, works)
+            for name, per in FOLLOWERS.items():
+                user_id = self.ids.new()
+                await users.insert_user(
+                    tx, user_id=user_id, name=name, password_hash="", role="member", now=START
+                )
+                for series_id in works.values():
+                    await follow(
+                        tx,
+                        Subject(series_id=series_id),
+                        Switches(per=per),
+                        user_id=user_id,
+                        ids=self.ids,
+                        now=START,
+                    )
+
+    async def _add_listings(self, tx: Tx, works: dict[str, UUID]) -> None:
+        account_id = await upsert_account(
+            tx, self.ids.new(), platform=HOST.platform, name=READER, established=True, now=START
+        )
+        await hosts.upsert_host(tx, HOST, swept=self.script.profile.sweeps, now=START)
+        for key, name in self.script.sources.items():
+            added = await listings.insert_listing(
+                tx,
+                self.ids.new(),
+                platform=HOST.platform,
+                key=key,
+                title=key,
+                host=HOST.name,
+                reader_id=account_id,
+                now=START,
+            )
+            if added is not None:
+                self.channels.append(added.channel_id)
+                await series.upsert_source(tx, series_id=works[name], channel_id=added.channel_id, now=START)
+
+    def _publish(self, listing: str, number: str, *, at: datetime, title: str = "") -> None:
+        entry = Entry(
+            key=f"{listing}-{number}",
+            title=title or f"Chapter {number}",
+            url=f"https://example.org/{listing}/{number}",
+            published_at=at,
+            number=number,
+            language="en",
+        )
+        self.world.publish(listing, entry)
+
+    async def _direct(self, director: Connection) -> None:
+        script, stage = self.script, self.stage
+        stage.perils, stage.crash_at_job_point = script.perils, script.crash_at
+        for _ in range(script.processes):
+            self.ensemble.start_process()
+        wave, troubled = 0, True
+        self._unsettled = True
+        while stage.elapsed_s < script.longest_s and (self._unsettled or wave < script.waves):
+            if troubled and stage.elapsed_s >= script.troubled_s:
+                troubled, stage.perils = False, Perils()
+                self.world.calm()
+            if wave < script.waves and stage.elapsed_s >= (wave + 1) * script.every_s:
+                wave += 1
+                await self._come(wave)
+            await self._mend(director)
+            await stage.play(until_s=stage.elapsed_s + LOOK_S, between=self.ensemble.replace_dead)
+            self._unsettled = bool(await self._find_lost(director)) or await _has_work(director)
+
+    async def _come(self, wave: int) -> None:
+        """Publish something new everywhere, a half chapter on the way, and another title of an old one."""
+        now = self.stage.now()
+        for key in self.script.sources:
+            self._publish(key, str(wave + 2), at=now)
+        self._publish("dex", f"{wave + 1}.5", at=now)
+        self._publish(
+            list(self.script.sources)[-1],
+            "1",
+            at=START - timedelta(days=9),
+            title=f"Chapter 1: The Flood {wave}",
+        )
+        if self.script.impatient:
+            async with self.desk.transaction() as tx:
+                for channel_id in self.channels:
+                    await listings.ask_listing(tx, channel_id, now=now)
+
+    async def _mend(self, director: Connection) -> None:
+        """Do what a person does: sign in again, and let what gave up be tried again."""
+        if self.world.accounts[READER].state == "active":
+            await director.execute(
+                "update account set state = 'active', sign_in = sign_in + 1 where state <> 'active'"
+            )
+        async with self.desk.transaction() as tx:
+            letters = await tx.raw("select id from dead_letter where state = 'open'")
+            for letter in letters:
+                kinds = self.ensemble.processes[0].product.kinds
+                await replay(tx, kinds, letter["id"], now=self.stage.now())
+
+    async def _find_lost(self, director: Connection) -> list[str]:
+        """Compare the world with what we have: every entry is a release as it stands, and nothing else is."""
+        cursor = await director.execute(
+            "select c.key, r.entry_key, r.title from release r join channel c on c.id = r.channel_id"
+        )
+        known = {(key, entry): title for key, entry, title in await cursor.fetchall()}
+        real = {
+            (key, entry.key): entry.title
+            for key in self.script.sources
+            for entry in self.world.listings[key].posted.values()
+        }
+        lost = [
+            f"{place} is {known.get(place)!r}, not {title!r}"
+            for place, title in real.items()
+            if known.get(place) != title
+        ]
+        return lost + [f"{place} was never published" for place in known.keys() - real.keys()]
+
+    async def _find_untold(self, director: Connection) -> list[str]:
+        """Compare what users were told with what came since they follow, chapter by chapter."""
+        cursor = await director.execute(
+            "select u.name, s.title, coalesce(h.number, ''), count(*) from notification n"
+            " join app_user u on u.id = n.user_id join series s on s.id = n.series_id"
+            " left join chapter h on h.id = n.chapter_id group by 1, 2, 3"
+        )
+        told = Counter(
+            {(user, title, number): times for user, title, number, times in await cursor.fetchall()}
+        )
+        wanted = Counter[tuple[str, str, str]]()
+        for (title, number), sources in self._new_chapters().items():
+            wanted["ada", title, number] = 1
+            wanted["bob", title, number] = sources
+        return [
+            f"{what}: told {told[what]} times instead of {times}"
+            for what, times in wanted.items()
+            if told[what] != times
+        ] + [f"{what} was told" for what in told.keys() - wanted.keys()]
+
+    def _new_chapters(self) -> Counter[tuple[str, str]]:
+        """Return the chapters that came since the beginning, each with how many sources brought it."""
+        return Counter(
+            (f"Series {name}", canonical_number(entry.number))
+            for key, name in self.script.sources.items()
+            for entry in self.world.listings[key].posted.values()
+            if entry.published_at is not None and entry.published_at >= START
+        )
+
+    async def _judge(self, director: Connection) -> ListingOutcome:
+        failures = [*await self._find_lost(director), *await self._find_untold(director)]
+        if self._unsettled:
+            failures.append(f"not at rest after {self.stage.elapsed_s:.0f} s")
+        return ListingOutcome(
+            seed=self.seed,
+            failures=failures,
+            chapters=await _count(director, "select count(*) from chapter"),
+            notifications=await _count(director, "select count(*) from notification"),
+            points=self.stage.job_points,
+            crashes=self.stage.crashes,
+            calls=self.world.log.counts.total(),
+            virtual_s=self.stage.elapsed_s,
+            trace=self.stage.trace,
+        )
+
+
+async def _has_work(director: Connection) -> bool:
+    return bool(
+        await _count(
+            director,
+            "select (select count(*) from news) + (select count(*) from pgqueuer"
+            " where status in ('queued', 'picked') and entrypoint in ('notify', 'poll', 'sweep', 'suspect'))",
+        )
+    )
+
+
+async def _count(director: Connection, sql: str) -> int:
+    cursor = await director.execute(sql.encode())
+    row = await cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+async def _tell_time(director: Connection, now: datetime) -> None:
+    await director.execute("update sim.clock set at = %s", (now,))

@@ -1,0 +1,115 @@
+"""Sites that tell all their news at once: one call for all listings, and the listings as a safety net."""
+
+from __future__ import annotations
+
+import pytest
+from listing_bench import ListingBench
+
+from headgate.domain.listings import Swept
+from headgate.testing.errors import SimTimeout
+from headgate.testing.link import SimulatedLink
+
+LISTINGS = 60
+
+
+async def settle(swept: ListingBench, count: int = LISTINGS) -> list[str]:
+    """Follow listings, and look at each once."""
+    keys = [f"series-{n}" for n in range(count)]
+    for key in keys:
+        await swept.add(key)
+        swept.publish(key, "1")
+    await swept.work()
+    await swept.pass_time(minutes=6)
+    await swept.work()
+    return keys
+
+
+async def test_one_call_tells_what_is_new_in_all_listings(swept: ListingBench) -> None:
+    keys = await settle(swept)
+    lists, sweeps = swept.calls(), swept.calls("sweep")
+    assert lists == LISTINGS
+    for key in keys[:20]:
+        swept.publish(key, "2", "3")
+    await swept.pass_time(minutes=6)
+    await swept.work()
+    assert (swept.calls(), swept.calls("sweep")) == (lists, sweeps + 1)
+    numbers = await swept.texts("all_numbers")
+    assert numbers.count("2") == numbers.count("3") == 20
+
+
+async def test_a_sweep_that_goes_on_is_told_to_its_end(swept: ListingBench) -> None:
+    keys = await settle(swept, 3)
+    before = swept.calls("sweep")
+    for n in range(2, 160):
+        swept.publish(keys[n % 3], str(n))
+        swept.bench.clock.advance(1)
+    await swept.pass_time(minutes=6)
+    await swept.work()
+    assert swept.calls("sweep") == before + 2
+    assert len(await swept.texts("all_numbers")) == 3 + 158
+
+
+async def test_a_sweep_without_news_writes_only_how_far_it_is(swept: ListingBench) -> None:
+    await settle(swept, 5)
+    mark = await swept.mark()
+    await swept.pass_time(minutes=6)
+    await swept.work()
+    assert await swept.written_since(mark) == {"host": 1}
+
+
+async def test_what_came_during_an_outage_is_told_after_it(swept: ListingBench) -> None:
+    keys = await settle(swept, 5)
+    swept.bench.fail("sweep.began", SimTimeout("sweep"))
+    for n in range(2, 62):
+        await swept.pass_time(minutes=1)
+        swept.publish(keys[n % 5], str(n))
+        await swept.work()
+    swept.bench.mend()
+    for _ in range(60):
+        await swept.pass_time(minutes=1)
+        await swept.work()
+    assert len(await swept.texts("all_numbers")) == 5 + 60
+
+
+async def test_a_gap_has_every_listing_looked_at(
+    swept: ListingBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await settle(swept, 5)
+    plain = SimulatedLink.sweep
+
+    async def forgetful(link: SimulatedLink, site: str, cursor: dict[str, str]) -> Swept:
+        told = await plain(link, site, cursor)
+        return Swept({}, told.cursor, gap=True)
+
+    monkeypatch.setattr(SimulatedLink, "sweep", forgetful)
+    swept.publish("series-3", "2")
+    await swept.pass_time(minutes=6)
+    await swept.step()
+    monkeypatch.undo()
+    before = swept.calls()
+    for _ in range(14):
+        await swept.pass_time(minutes=30)
+        await swept.work()
+    assert swept.calls() == before + 5
+    assert (await swept.texts("all_numbers")).count("2") == 1
+
+
+async def test_a_listing_is_looked_at_now_and_then_all_the_same(swept: ListingBench) -> None:
+    await settle(swept, 5)
+    before = swept.calls()
+    for _ in range(12):
+        await swept.pass_time(days=1)
+        await swept.work()
+    assert before + 5 <= swept.calls() <= before + 15
+
+
+async def test_what_came_between_the_first_look_and_the_first_sweep_is_not_lost(swept: ListingBench) -> None:
+    dex = await swept.add("dex")
+    swept.bench.fail("sweep.began", SimTimeout("sweep"))
+    await swept.work()
+    swept.publish("dex", "2")
+    swept.bench.mend()
+    for _ in range(20):
+        await swept.pass_time(minutes=1)
+        await swept.work()
+    assert await swept.numbers(dex.series_id) == ["2"]
