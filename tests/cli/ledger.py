@@ -5,16 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeVar
+from uuid import UUID, uuid4
 
 from typer.testing import CliRunner, Result
 
+from headgate.app.connectors import load_connectors
+from headgate.app.parts import open_parts
+from headgate.app.product_time import anchored_clock
 from headgate.cli.main import app
+from headgate.jobs.kinds import Kinds
+from headgate.jobs.stepper import Stepper
 from headgate.kernel.clock import RealClock
-from headgate.storage.database import Database, Tx
-from headgate.storage.product_clock import anchor_clock
+from headgate.kernel.settings import load_settings
+from headgate.storage.database import Database, Tx, connect
+from headgate.storage.product_clock import Anchor, anchor_clock, get_anchor
+from headgate.testing import SimulatedConnector, build_demo_world
 
 T = TypeVar("T")
+HEARTBEAT_S = 60.0
 LOGIN = ("--answer", "code=12345")
 
 
@@ -64,6 +74,50 @@ class Ledger:
 
     def values(self, sql: str, *arguments: Any) -> list[Any]:
         return [next(iter(row.values())) for row in self.rows(sql, *arguments)]
+
+    def add_user(self, name: str) -> UUID:
+        """Let somebody be there who can be told things."""
+        user_id = uuid4()
+        self.rows(
+            "insert into app_user (id, name, password_hash, role, created_at)"
+            " values ($1, $2, '', 'member', $3)",
+            user_id,
+            name,
+            self.now,
+        )
+        return user_id
+
+    def carry_out(self, *kinds: str) -> None:
+        """Do the due work of some kinds, as a service would, until none is left."""
+
+        async def work() -> None:
+            settings, anchor = load_settings(), await self._anchor()
+            clock = anchored_clock(anchor)
+            world = build_demo_world(settings.demo.seed, clock, opened_at=anchor.opened_at)
+            connectors = {**load_connectors(settings), "simulated": SimulatedConnector(world)}
+            async with (
+                open_parts(settings, self.url, clock=clock, connectors=connectors) as parts,
+                await connect(self.url) as connection,
+            ):
+                wanted = Kinds([kind for kind in parts.execution.kinds if kind.name in kinds])
+                stepper = Stepper(replace(parts.execution, kinds=wanted), connection, uuid4(), HEARTBEAT_S)
+                await parts.tick().tick(clock.now())
+                while job := await stepper.claim():
+                    _, settlement = await stepper.execute(job)
+                    await stepper.settle(job, settlement)
+
+        asyncio.run(work())
+
+    async def _anchor(self) -> Anchor:
+        database = Database(self.url, RealClock())
+        await database.open()
+        try:
+            async with database.transaction() as tx:
+                anchor = await get_anchor(tx)
+        finally:
+            await database.close()
+        assert anchor is not None
+        return anchor
 
     def follow(self, *keys: str, account: str = "atlas") -> None:
         """Sign an account in, and follow some of what it sees."""

@@ -19,6 +19,7 @@ from typing import Literal
 
 from headgate.domain.errors import UserError
 from headgate.kernel.logs import mask_url
+from headgate.storage.listing_overview import HostState
 from headgate.storage.migrate import SchemaStatus
 from headgate.storage.vitals import EngineVitals, TroubledAccount, Vitals
 
@@ -238,3 +239,19 @@ def judge_accounts(troubled: list[TroubledAccount]) -> Check:
         for account in troubled
     )
     return Check("accounts", "warn", f"{named}.", "Sign these accounts in again, or remove them.")
+
+
+def judge_hosts(hosts: list[HostState]) -> Check:
+    """Judge the sites that feeds and series come from: those that do not answer are left alone."""
+    away = [host for host in hosts if host.open_until is not None]
+    if not away:
+        return Check("sites", "ok", "None is left alone." if hosts else "No feed and no series is followed.")
+    named = "; ".join(f"{host.name} ({host.error_message or 'no reason is known'})" for host in away[:5])
+    more = f", and {len(away) - 5} more" if len(away) > 5 else ""
+    return Check(
+        "sites",
+        "warn",
+        f"Left alone for a while, because they do not answer: {named}{more}.",
+        "They are tried again by themselves; `headgate hosts --troubled` says when, `headgate series look`"
+        " tries now.",
+    )

@@ -18,6 +18,7 @@ from headgate.app.checks import (
     judge_accounts,
     judge_clock,
     judge_engine,
+    judge_hosts,
     judge_schema,
     judge_server,
 )
@@ -26,6 +27,7 @@ from headgate.domain.errors import UserError
 from headgate.kernel.clock import Clock
 from headgate.kernel.settings import Settings
 from headgate.storage.database import DatabaseAway, Tx
+from headgate.storage.listing_overview import list_hosts
 from headgate.storage.migrate import schema_status
 from headgate.storage.vault import KEY_FILE
 from headgate.storage.vitals import get_engine_vitals, get_vitals, list_troubled_accounts, open_examination
@@ -90,4 +92,5 @@ async def _examine_schema(url: str, tx: Tx, settings: Settings) -> list[Check]:
     if not status.current:
         return [schema, Check("engine", "skip", "Asked only of a schema that is up to date.")]
     engine = await get_engine_vitals(tx, silent_s=settings.jobs.heartbeat_timeout_s)
-    return [schema, *judge_engine(engine), judge_accounts(await list_troubled_accounts(tx))]
+    accounts = judge_accounts(await list_troubled_accounts(tx))
+    return [schema, *judge_engine(engine), accounts, judge_hosts(await list_hosts(tx))]

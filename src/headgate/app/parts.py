@@ -144,6 +144,13 @@ def build_parts(
     return Parts(settings, url, database, clock, ids, lanes, links, rules, addresses, kinds, execution)
 
 
+def build_push_addresses(settings: Settings, database: Database, *, clock: Clock, ids: Ids) -> PushAddresses:
+    """Return what a user can do with addresses, for whoever needs no other part."""
+    private = settings.notify.allow_private
+    lanes = Lanes(database, clock)
+    return PushAddresses(AppriseOut(), lanes, clock, ids, settings.data.dir, allow_private=private)
+
+
 def _sender(settings: Settings, links: Links, clock: Clock, ids: Ids, randomness: Randomness) -> Sender:
     return Sender(
         links=links,

@@ -3,37 +3,97 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Annotated, Any
+from uuid import UUID
 
+import typer
+
+from headgate.cli import listing_text
 from headgate.cli.desk import Desk, at_desk
 from headgate.cli.explain_text import BAR_WIDTH, print_explanation
-from headgate.cli.naming import ChannelArgument, get_channel
+from headgate.cli.naming import get_channel
 from headgate.cli.output import AsJson, print_json
 from headgate.cli.phrases import reason_in_words
+from headgate.cli.series_naming import find_named_series
 from headgate.domain.coverage_bar import draw_bar
 from headgate.domain.errors import UserError
 from headgate.domain.messages import Span
+from headgate.storage.channel_overview import find_channels
+from headgate.storage.database import Tx
 from headgate.storage.explain import Explanation, LensCoverage, ScanLine, explain_stream
+from headgate.storage.listing_overview import get_listing_states, list_tier_changes
+from headgate.storage.listings import list_sources
+from headgate.storage.series import list_series_sources
+
+ExplainedArgument = Annotated[
+    str, typer.Argument(metavar="CHANNEL", help="Id, title or key of a channel, a feed or a series.")
+]
 
 
-def explain(channel: ChannelArgument, *, as_json: AsJson = False) -> None:
-    """Explain a channel: what was read, what is missing, when it is looked at next, and why."""
+def explain(channel: ExplainedArgument, *, as_json: AsJson = False) -> None:
+    """Explain a channel: what was read, what is missing, when it is looked at next, and why.
+
+    Of a feed or a series: how often its sources are looked at and why, and whether they answer.
+    """
 
     async def look(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
-            named = await get_channel(tx, channel)
-            explanation = await explain_stream(tx, named.id)
-        if explanation is None:
-            raise UserError(
-                f"{named.title} has no messages of its own.",
-                remedy="`headgate channel list` shows the channels.",
-            )
-        if as_json:
-            print_json(as_document(explanation))
+            listings = await _find_listings(tx, channel)
+        if listings:
+            await _explain_listings(desk, listings, as_json=as_json)
         else:
-            print_explanation(explanation, now=desk.clock.now())
+            await _explain_stream(desk, channel, as_json=as_json)
 
     at_desk(look)
+
+
+async def _find_listings(tx: Tx, reference: str) -> list[UUID]:
+    """Return the sources of a series, or the listing, that is meant; nothing if a stream is, or nothing."""
+    channels = await find_channels(tx, reference)
+    if any(one.kind != "listing" for one in channels):
+        return []
+    if found := await find_named_series(tx, reference):
+        return [source.channel_id for source in await list_series_sources(tx, found.id)]
+    return [(await get_channel(tx, reference, with_listings=True)).id] if channels else []
+
+
+async def _explain_listings(desk: Desk, channel_ids: list[UUID], *, as_json: bool) -> None:
+    now = desk.clock.now()
+    async with desk.database.transaction() as tx:
+        states = await get_listing_states(tx, channel_ids)
+        sources = await list_sources(tx, channel_ids)
+        changes = {one: await list_tier_changes(tx, one) for one in channel_ids}
+    if as_json:
+        print_json(
+            [
+                {
+                    **listing_text.as_document(one, now),
+                    "series": sources[one.channel_id],
+                    "tier_changes": changes[one.channel_id],
+                }
+                for one in states
+            ]
+        )
+        return
+    for number, one in enumerate(states):
+        if number:
+            typer.echo()
+        listing_text.print_listing(one, sources[one.channel_id], changes[one.channel_id], now)
+
+
+async def _explain_stream(desk: Desk, channel: str, *, as_json: bool) -> None:
+    async with desk.database.transaction() as tx:
+        named = await get_channel(tx, channel)
+        explanation = await explain_stream(tx, named.id)
+    if explanation is None:
+        raise UserError(
+            f"{named.title} has no messages of its own.",
+            remedy="`headgate channel list` shows the channels.",
+        )
+    if as_json:
+        print_json(as_document(explanation))
+    else:
+        print_explanation(explanation, now=desk.clock.now())
 
 
 def as_document(explanation: Explanation) -> dict[str, Any]:

@@ -110,13 +110,19 @@ def breaker_in_words(watch: Watch, now: datetime) -> str:
     """Return whether an account reads a channel without trouble, or what the trouble is."""
     if watch.state != "active":
         return f"{watch.state.replace('_', ' ')}: {watch.state_reason or 'no reason is known'}"
-    failure = f"{watch.error_class}: {watch.error_message}" if watch.error_class else "no reason is known"
-    if watch.open_until is None:
-        if not watch.failures:
+    failure = f"{watch.error_class}: {watch.error_message}" if watch.error_class else ""
+    return breaker_line(watch.failures, watch.open_until, failure, now)
+
+
+def breaker_line(failures: int, open_until: datetime | None, failure: str, now: datetime) -> str:
+    """Return how a breaker stands, and what made it so."""
+    failure = failure or "no reason is known"
+    if open_until is None:
+        if not failures:
             return "breaker closed"
-        return f"breaker closed, {count_of(watch.failures, 'failure')} lately ({failure})"
-    if watch.open_until > now:
-        return f"breaker open until {moment(watch.open_until, now)}: {failure}"
+        return f"breaker closed, {count_of(failures, 'failure')} lately ({failure})"
+    if open_until > now:
+        return f"breaker open until {moment(open_until, now)}: {failure}"
     return f"breaker half open, the next try decides: {failure}"
 
 

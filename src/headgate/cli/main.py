@@ -28,6 +28,7 @@ class Entry:
 
 RUN = "Run"
 FOLLOW = "Follow"
+TELL = "Tell"
 SEND = "Send"
 LOOK_AFTER = "Look after"
 MEASURE = "Measure and try"
@@ -39,7 +40,17 @@ COMMANDS = {
     "web": Entry("headgate.cli.up:web", "Run only the web server.", RUN),
     "account": Entry("headgate.cli.account:app", "Sign accounts in and out.", FOLLOW),
     "channel": Entry("headgate.cli.channel:app", "Follow channels; scan, switch, remove them.", FOLLOW),
-    "explain": Entry("headgate.cli.explain:explain", "Explain what was read of a channel, and why.", FOLLOW),
+    "explain": Entry(
+        "headgate.cli.explain:explain", "Explain how a channel or series does, and why.", FOLLOW
+    ),
+    "series": Entry("headgate.cli.series:app", "Follow series over all their sources.", FOLLOW),
+    "feed": Entry("headgate.cli.feed:app", "Follow feeds (RSS, Atom, JSON); OPML in and out.", FOLLOW),
+    "hosts": Entry(
+        "headgate.cli.hosts:hosts", "List the sites of feeds and series, and how they do.", FOLLOW
+    ),
+    "follow": Entry("headgate.cli.follow:app", "Say what a user wants to hear of.", TELL),
+    "notifications": Entry("headgate.cli.notifications:app", "What a user was told; quiet hours.", TELL),
+    "push": Entry("headgate.cli.push:app", "Where a user's notifications go out to.", TELL),
     "target": Entry("headgate.cli.targets:app", "Find groups to send to; keep them in lists.", SEND),
     "reminder": Entry("headgate.cli.reminder:app", "Plan messages to groups, at a safe pace.", SEND),
     "run": Entry("headgate.cli.run:app", "Look at what is being sent; pause, cancel, mend it.", SEND),

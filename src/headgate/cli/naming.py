@@ -20,7 +20,9 @@ AccountArgument = Annotated[
 ]
 
 
-async def get_channel(tx: Tx, reference: str, *, with_parents: bool = False) -> NamedChannel:
+async def get_channel(
+    tx: Tx, reference: str, *, with_parents: bool = False, with_listings: bool = False
+) -> NamedChannel:
     """Return the channel that is meant, or say which could be."""
     found = await find_channels(tx, reference)
     if len(found) > 1:
@@ -34,7 +36,13 @@ async def get_channel(tx: Tx, reference: str, *, with_parents: bool = False) -> 
             f"{len(found)} channels are called {reference!r}.", remedy=f"Take the id of one: {listed}."
         )
     (channel,) = found
-    if channel.kind != "stream" and not (with_parents and channel.kind == "parent"):
+    wanted = {"stream", *(["parent"] if with_parents else []), *(["listing"] if with_listings else [])}
+    if channel.kind == "listing" and channel.kind not in wanted:
+        raise UserError(
+            f"{channel.title} is a listing and has no messages of its own.",
+            remedy="`headgate explain` says how it does; `headgate series` and `feed` look after it.",
+        )
+    if channel.kind not in wanted:
         raise UserError(
             f"{channel.title} is a {channel.kind} and has no messages of its own.",
             remedy="`headgate channel list` shows the channels.",

@@ -132,6 +132,16 @@ def progress_bar(text: str, *, total: int) -> Generator[Callable[[int], None], N
         yield lambda steps: progress.advance(task, steps)
 
 
+@contextmanager
+def working(text: str) -> Generator[None, None, None]:
+    """Show on standard error that something goes on; silent without a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console_for(sys.stderr).status(text):
+        yield
+
+
 def confirm(question: str, *, yes: bool) -> None:
     """Go on if a person agrees or did so beforehand; raise otherwise."""
     if yes:

@@ -27,6 +27,12 @@ REASONS = {
     "caught_up": "everything up to the newest message was read",
     "breaker_open": "reading it failed, and it rests before the next try",
     "disabled": "it is switched off",
+    "never_polled": "it was never looked at before",
+    "due": "it was its time",
+    "gone": "its source says that it is gone for good",
+    "no_reader": "no account can look at it",
+    "host_open": "its site does not answer and is left alone for a while",
+    "resting": "its source asked to be left alone for a while",
 }
 READING = frozenset({"asked", "never_scanned", "woken", "changed", "head_unknown"})
 """Reasons for reading; the others are reasons for leaving a stream alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -116,6 +117,11 @@ async def count_follows(tx: Tx, *, user_id: UUID) -> int:
 
 async def is_there(tx: Tx, subject: Subject) -> bool:
     return await tx.value(Q["is_there"], series_id=subject.series_id, channel_id=subject.channel_id)
+
+
+async def list_followed_channels(tx: Tx, channel_ids: Sequence[UUID]) -> set[UUID]:
+    """Return those of some channels that somebody follows by themselves."""
+    return set(await tx.column(Q["list_followed_channels"], channel_ids=list(channel_ids)))
 
 
 async def words_of(tx: Tx, text: str) -> str:

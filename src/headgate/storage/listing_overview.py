@@ -88,13 +88,14 @@ class ListingPlace:
 
 
 async def list_listings(
-    tx: Tx, *, after: ListingState | ListingPlace | None = None, limit: int
+    tx: Tx, *, platform: str | None = None, after: ListingState | ListingPlace | None = None, limit: int
 ) -> list[ListingState]:
-    """Return a page of listings by title."""
+    """Return a page of listings by title, of all platforms or of one."""
     return await tx.all(
         ListingState,
         Q["listing_states"],
         channel_ids=None,
+        platform=platform,
         after_title="" if after is None else after.title,
         after_id=_FIRST if after is None else after.channel_id,
         limit=limit,
@@ -107,6 +108,7 @@ async def get_listing_states(tx: Tx, channel_ids: Sequence[UUID]) -> list[Listin
         ListingState,
         Q["listing_states"],
         channel_ids=list(channel_ids),
+        platform=None,
         after_title="",
         after_id=_FIRST,
         limit=len(channel_ids),

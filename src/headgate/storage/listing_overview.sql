@@ -12,6 +12,7 @@ join host h on h.platform = l.platform and h.name = l.host
 left join account a on a.id = l.reader_id
 left join watch w on w.channel_id = l.channel_id and w.account_id = l.reader_id
 where (%(channel_ids)s::uuid[] is null or c.id = any(%(channel_ids)s))
+  and (%(platform)s::text is null or c.platform = %(platform)s)
   and (lower(c.title), c.id) > (lower(%(after_title)s::text), %(after_id)s::uuid)
 order by lower(c.title), c.id limit %(limit)s
 

@@ -85,7 +85,7 @@ class Bench:
     account: AccountRef
 
     async def clear(self) -> None:
-        await self.connection.execute("truncate sighting, item")
+        await self.connection.execute("truncate sighting, item cascade")
 
     async def take_in(self, channel_id: UUID, messages: Sequence[Message]) -> float:
         """Return things a second: pages as a scan writes them, and the batches of the ingest they wake."""
