@@ -8,17 +8,25 @@ import shutil
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from livesite import LiveSite
 from playwright.async_api import Browser, async_playwright
 
+from headgate.connectors.apprise_out import AppriseOut
 from headgate.kernel.clock import RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import WebSettings
+from headgate.lanes import Lanes
+from headgate.lanes.links import Links
+from headgate.outflow.push_addresses import PushAddresses
 from headgate.storage.database import Database
 from headgate.storage.listen import Listener
+from headgate.testing import World
+from headgate.testing.platform import SimulatedConnector
+from headgate.testing.profiles import plain
 from headgate.web import Server, WebParts, create_app
 from headgate.web.events import EventHub
 
@@ -43,6 +51,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="HEADGATE_TEST_NO_BROWSER=1"))
 
 
+class NoSecrets:
+    """Accounts of the simulated platform need none."""
+
+    async def secrets_of(self, account_id: UUID) -> dict[str, str]:
+        return {}
+
+
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
     path = shutil.which("chromium")
@@ -61,14 +76,18 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
     async def ready() -> list[str]:
         return []
 
+    clock, lanes = RealClock(), Lanes(database, RealClock())
+    ids, platform = Ids(clock, Randomness()), World(1, clock, plain)
     parts = WebParts(
         database=database,
-        clock=RealClock(),
-        ids=Ids(RealClock(), Randomness()),
+        clock=clock,
+        ids=ids,
         settings=WebSettings(),
         data_dir=tmp_path,
         listener=listener,
         ready=ready,
+        links=Links({"simulated": SimulatedConnector(platform)}, lanes, NoSecrets()),
+        push_addresses=PushAddresses(AppriseOut(), lanes, clock, ids, tmp_path),
     )
     hub = EventHub(gap_s=0.1)
     server = Server(create_app(parts, hub=hub))
@@ -76,7 +95,7 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
     await listener.wait_until_listening()
     with socket.create_server(("127.0.0.1", 0)) as door:
         serving = asyncio.create_task(server.serve(sockets=[door]))
-        yield LiveSite(f"http://127.0.0.1:{door.getsockname()[1]}", database, browser, hub)
+        yield LiveSite(f"http://127.0.0.1:{door.getsockname()[1]}", database, browser, hub, platform)
         server.should_exit = True
         await serving
     await listener.stop()

@@ -14,15 +14,22 @@ import httpx
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
+from headgate.connectors.apprise_out import AppriseOut
 from headgate.kernel.clock import RealClock, VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import WebSettings
+from headgate.lanes import Lanes
+from headgate.lanes.links import Links
+from headgate.outflow.push_addresses import PushAddresses
 from headgate.storage import users
 from headgate.storage.database import Database
 from headgate.storage.listen import Listener
 from headgate.storage.queries import QueryFile
 from headgate.storage.users import Role, User
+from headgate.testing import World
+from headgate.testing.platform import SimulatedConnector
+from headgate.testing.profiles import plain
 from headgate.web import EntryLink, WebParts, create_app
 from headgate.web.events import EventHub
 from headgate.web.passwords import Passwords
@@ -57,6 +64,13 @@ values (%(id)s, 'scan', 'channel-1', 'Gone', 'the channel is private now', '', 3
 )
 
 
+class NoSecrets:
+    """Accounts of the simulated platform need none."""
+
+    async def secrets_of(self, account_id: UUID) -> dict[str, str]:
+        return {}
+
+
 def cheap_passwords() -> Passwords:
     """Hashes at a fraction of the real cost, for tests that are not about it."""
     return Passwords(PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
@@ -73,6 +87,8 @@ class WebWorld:
     passwords: Passwords
     clock: VirtualClock
     real_clock: VirtualClock
+    platform: World
+    """The simulated platform."""
     reasons: list[str] = field(default_factory=list[str])
 
     @asynccontextmanager
@@ -167,16 +183,20 @@ def make_world(
 
     listener = Listener(database.url, RealClock())
     hub, passwords = EventHub(heartbeat_s=0.2, gap_s=0.01), passwords or cheap_passwords()
+    platform, lanes = World(1, clock, plain), Lanes(database, RealClock())
+    ids = Ids(real_clock, Randomness(1))
     parts = WebParts(
         database=database,
         clock=clock,
-        ids=Ids(real_clock, Randomness(1)),
+        ids=ids,
         settings=settings,
         data_dir=data_dir,
         listener=listener,
         ready=ready,
+        links=Links({"simulated": SimulatedConnector(platform)}, lanes, NoSecrets()),
+        push_addresses=PushAddresses(AppriseOut(), lanes, clock, ids, data_dir),
         entry_link=entry_link,
         real_clock=real_clock,
     )
     app = create_app(parts, hub=hub, passwords=passwords)
-    return WebWorld(app, database, listener, hub, passwords, clock, real_clock, reasons)
+    return WebWorld(app, database, listener, hub, passwords, clock, real_clock, platform, reasons)

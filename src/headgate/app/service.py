@@ -136,8 +136,11 @@ class Service:
             data_dir=self.parts.settings.data.dir,
             listener=listener,
             ready=self._not_ready,
+            links=self.parts.links,
+            push_addresses=self.parts.push_addresses,
             entry_link=self.entry_link,
             plans_of=self.parts.links.plans_of,
+            rules=self.parts.rules,
             group_concurrency=self.parts.settings.outflow.group_concurrency,
         )
 

@@ -27,6 +27,15 @@ def clipped(text: str) -> str:
     return storable(text)[:LONGEST_KEY]
 
 
+def containing(typed: str) -> str | None:
+    """Return the ILIKE pattern of a text that contains the words as typed; None for no words."""
+    words = typed.strip()
+    if not words:
+        return None
+    escaped = words.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
+    return f"%{escaped}%"
+
+
 def storable(text: str) -> str:
     """Return a text without what PostgreSQL cannot hold: NUL, and halves of characters."""
     return _UNSTORABLE.sub(lambda found: "" if found[0] == "\x00" else "\ufffd", text)

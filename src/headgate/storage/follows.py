@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -59,6 +60,14 @@ class Follow:
         return Switches(self.in_app, self.push, self.per, tuple(self.languages))
 
 
+@dataclass(frozen=True)
+class FollowPlace:
+    """A place in the order of a user's follows."""
+
+    title: str
+    id: UUID
+
+
 async def upsert_follow(
     tx: Tx, follow_id: UUID, *, user_id: UUID, subject: Subject, switches: Switches, now: datetime
 ) -> UUID:
@@ -92,6 +101,19 @@ async def find_follow(tx: Tx, *, user_id: UUID, subject: Subject) -> Follow | No
 
 async def list_follows(tx: Tx, *, user_id: UUID) -> list[Follow]:
     return await tx.all(Follow, Q["list_follows"], user_id=user_id)
+
+
+async def list_follow_page(
+    tx: Tx, *, user_id: UUID, after: FollowPlace | None = None, limit: int
+) -> list[Follow]:
+    """Return a page by name."""
+    place = after or FollowPlace("", UUID(int=0))
+    return await tx.all(Follow, Q["list_follow_page"], user_id=user_id, limit=limit, **vars(place))
+
+
+async def list_followed_channels(tx: Tx, channel_ids: Sequence[UUID], *, user_id: UUID) -> set[UUID]:
+    """Return those of these channels that the user follows."""
+    return set(await tx.column(Q["list_followed_channels"], channel_ids=list(channel_ids), user_id=user_id))
 
 
 async def count_follows(tx: Tx, *, user_id: UUID) -> int:

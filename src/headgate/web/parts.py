@@ -13,10 +13,15 @@ from fastapi import Depends, Request
 
 from headgate.domain.errors import Elsewhere
 from headgate.domain.pacing import LanePlan
+from headgate.domain.schedule_knobs import Knobs
+from headgate.intake.listing_sources import ListingSources
+from headgate.intake.rules import RulesCache
 from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.settings import WebSettings
+from headgate.lanes.links import Links
 from headgate.outflow.preflight import LanePlans, Preflight
+from headgate.outflow.push_addresses import PushAddresses
 from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.listen import Listener
 
@@ -48,12 +53,17 @@ class WebParts:
     """Not started yet: the web part subscribes to it."""
     ready: Callable[[], Awaitable[list[str]]]
     """Returns why the rest of the product is not ready; nothing if it is."""
+    links: Links
+    """The way to platforms, for what people look for there."""
+    push_addresses: PushAddresses
     entry_link: EntryLink | None = None
     """Lets whoever has it in, for as long as this process lives; only the demo makes one."""
     plans_of: LanePlans = _no_connectors
     """Tells the lanes of accounts that have not been opened yet."""
     group_concurrency: int = 3
     """Groups that an account sends to at once, where its own setting does not say."""
+    rules: RulesCache = field(default_factory=lambda: RulesCache(Knobs(), RealClock()))
+    """Tells how often channels are looked at."""
     real_clock: Clock = field(default_factory=RealClock)
     """Sign-ins, tokens and waits protect real things: they follow real time also in a fast demo."""
 
@@ -73,6 +83,12 @@ class Site:
     def preflight(self) -> Preflight:
         """Who looks ahead, from the state that lanes and runs have at this moment."""
         return Preflight(self.parts.plans_of, self.parts.clock)
+
+    @property
+    def sources(self) -> ListingSources:
+        """Who finds listings and follows them."""
+        parts = self.parts
+        return ListingSources(parts.links, parts.database, parts.clock, parts.ids)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Tx, None]:
