@@ -155,7 +155,8 @@ async def _series(maker: _Maker, number: int, title: str) -> UUID:
         await maker.source(series_id, mirror)
         await maker.publish(mirror, maker.entries("mirror", range(55, 64), every=every))
         await maker.tx.raw(
-            "update release set removed_at = $2 where channel_id = $1 and entry_key in ('mirror-62', 'mirror-60')",
+            "update release set removed_at = $2"
+            " where channel_id = $1 and entry_key in ('mirror-62', 'mirror-60')",
             [mirror, maker.now - timedelta(hours=5)],
         )
         await maker.tx.raw(
@@ -186,7 +187,8 @@ async def _tell(maker: _Maker, made: list[UUID], user_id: UUID) -> None:
         which = number % 4
         at = maker.now - timedelta(hours=1 + number * 9)
         await maker.tx.raw(
-            "insert into notification (id, user_id, subject, series_id, title, body, url, at, in_app, push, read_at)"
+            "insert into notification"
+            " (id, user_id, subject, series_id, title, body, url, at, in_app, push, read_at)"
             " values ($1, $2, $3, $4, $5, $6, $7, $8, true, true, $9)",
             [
                 maker.ids.new(),

@@ -26,6 +26,8 @@ _IMPLIED: dict[Scope, frozenset[Scope]] = {
 }
 _OF_ROLE: dict[Role, frozenset[Scope]] = {"member": _IMPLIED["write"], "admin": _IMPLIED["admin"]}
 
+_NONE = Unread(0)
+
 
 @dataclass(frozen=True)
 class Caller:
@@ -38,7 +40,7 @@ class Caller:
     session_id: UUID | None = None
     csrf_token: str = ""
     """Only a session has one: a token in a header cannot be sent by another site."""
-    unread: Unread = Unread(0)
+    unread: Unread = _NONE
     """Notifications that the person has not read; every page shows it."""
 
     @property

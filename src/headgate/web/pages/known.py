@@ -1,4 +1,4 @@
-"""What an address names: a reminder, a run, an account, a series or a channel, or a page that says that it is not there."""
+"""What an address names, or a page that says that it is not there."""
 
 from __future__ import annotations
 

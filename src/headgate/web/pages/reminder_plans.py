@@ -6,7 +6,6 @@ Pages with scripts take over only the piece that changed; without scripts it wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 

@@ -70,7 +70,7 @@ async def show_form(
 
 
 @routes.post("/series/add", door=SIGNED_IN)
-async def add(  # noqa: PLR0913 - a field of the form each
+async def add(
     site: CurrentSite,
     caller: CurrentCaller,
     platform: Annotated[str, Form()] = "",

@@ -61,8 +61,8 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID, 
         back=f"/series/{series_id}",
         question=f"Take “{source.title}” away from this series?",
         texts=[
-            "What it brought stays, struck through. It stays among the channels and is still looked at;"
-            " what it brings from then on is kept as posts."
+            "What it brought stays, struck through.",
+            "It stays among the channels and is still looked at; what it brings then is kept as posts.",
         ],
         action=f"/series/{series_id}/sources/{channel_id}/remove",
         button="Take it away",
