@@ -8,12 +8,12 @@ import shutil
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 from livesite import LiveSite
 from playwright.async_api import Browser, async_playwright
 
+from headgate.app.parts import StoredSecrets
 from headgate.connectors.apprise_out import AppriseOut
 from headgate.kernel.clock import RealClock
 from headgate.kernel.ids import Ids
@@ -51,13 +51,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="HEADGATE_TEST_NO_BROWSER=1"))
 
 
-class NoSecrets:
-    """Accounts of the simulated platform need none."""
-
-    async def secrets_of(self, account_id: UUID) -> dict[str, str]:
-        return {}
-
-
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
     path = shutil.which("chromium")
@@ -86,7 +79,7 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
         data_dir=tmp_path,
         listener=listener,
         ready=ready,
-        links=Links({"simulated": SimulatedConnector(platform)}, lanes, NoSecrets()),
+        links=Links({"simulated": SimulatedConnector(platform)}, lanes, StoredSecrets(database, tmp_path)),
         push_addresses=PushAddresses(AppriseOut(), lanes, clock, ids, tmp_path),
     )
     hub = EventHub(gap_s=0.1)

@@ -22,9 +22,9 @@ from feed_documents import atom, rss
 from web_server import Reply, WebServer, zipped
 
 from headgate.connectors.feeds import FeedBounds, FeedsConnector
-from headgate.connectors.feeds.guard import is_public
 from headgate.connectors.protocol import Link
 from headgate.domain.errors import Absent, Gone, Malformed, RateLimited, Transient, WorkError
+from headgate.domain.public_addresses import is_public
 from headgate.kernel.clock import RealClock
 
 FEED = rss("<title>One</title><guid>1</guid>")

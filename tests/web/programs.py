@@ -15,14 +15,17 @@ from headgate.kernel.randomness import Randomness
 from headgate.storage.api_tokens import Scope
 from headgate.storage.channels import upsert_account
 from headgate.storage.targets import SeenTarget, note_targets
+from headgate.storage.users import Role
 from headgate.web.accounts import make_api_token
 from headgate.web.parts import Site
 
 
 @asynccontextmanager
-async def program(world: WebWorld, scope: Scope = "write") -> AsyncGenerator[httpx.AsyncClient, None]:
-    """Open a client that sends a token of this scope."""
-    user = await world.add_user(f"of-{scope}")
+async def program(
+    world: WebWorld, scope: Scope = "write", *, name: str = "", role: Role = "admin"
+) -> AsyncGenerator[httpx.AsyncClient, None]:
+    """Open a client that sends a token of this scope, of a new user."""
+    user = await world.add_user(name or f"of-{scope}", role)
     site: Site = world.app.state.site
     async with world.database.transaction() as tx:
         fresh = await make_api_token(tx, site, user_id=user.id, name="test", scopes=[scope])

@@ -157,7 +157,8 @@ async def test_what_went_out_is_listed_and_what_failed_sent_again(
         await raw(
             world,
             "insert into push"
-            " (id, address_id, state, title, body, notifications, attempts, made_at, ended_at, error) values ($1, $2, 'failed', 'Tidewater', 'Chapter 7', 1, 5, $3, $3, 'no answer')",
+            " (id, address_id, state, title, body, notifications, attempts, made_at, ended_at, error)"
+            " values ($1, $2, 'failed', 'Tidewater', 'Chapter 7', 1, 5, $3, $3, 'no answer')",
             push_id,
             address_id,
             START,

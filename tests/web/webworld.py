@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,9 @@ import httpx
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
+from headgate.app.parts import StoredSecrets
 from headgate.connectors.apprise_out import AppriseOut
+from headgate.connectors.protocol import Connector
 from headgate.kernel.clock import RealClock, VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
@@ -62,13 +64,6 @@ insert into dead_letter
 values (%(id)s, 'scan', 'channel-1', 'Gone', 'the channel is private now', '', 3, 0, %(at)s, %(at)s)
 """,
 )
-
-
-class NoSecrets:
-    """Accounts of the simulated platform need none."""
-
-    async def secrets_of(self, account_id: UUID) -> dict[str, str]:
-        return {}
 
 
 def cheap_passwords() -> Passwords:
@@ -174,8 +169,10 @@ def make_world(
     settings: WebSettings,
     entry_link: EntryLink | None = None,
     passwords: Passwords | None = None,
+    clock: VirtualClock | None = None,
+    connectors: Mapping[str, Connector] | None = None,
 ) -> WebWorld:
-    clock, real_clock = VirtualClock(START), VirtualClock(START)
+    clock, real_clock = clock or VirtualClock(START), VirtualClock(START)
     reasons: list[str] = []
 
     async def ready() -> list[str]:
@@ -183,8 +180,9 @@ def make_world(
 
     listener = Listener(database.url, RealClock())
     hub, passwords = EventHub(heartbeat_s=0.2, gap_s=0.01), passwords or cheap_passwords()
-    platform, lanes = World(1, clock, plain), Lanes(database, RealClock())
+    platform, lanes = World(1, clock, plain), Lanes(database, clock)
     ids = Ids(real_clock, Randomness(1))
+    connectors = connectors or {"simulated": SimulatedConnector(platform)}
     parts = WebParts(
         database=database,
         clock=clock,
@@ -193,7 +191,7 @@ def make_world(
         data_dir=data_dir,
         listener=listener,
         ready=ready,
-        links=Links({"simulated": SimulatedConnector(platform)}, lanes, NoSecrets()),
+        links=Links(connectors, lanes, StoredSecrets(database, data_dir)),
         push_addresses=PushAddresses(AppriseOut(), lanes, clock, ids, data_dir),
         entry_link=entry_link,
         real_clock=real_clock,

@@ -139,7 +139,8 @@ def build_parts(
         max_crashes=settings.jobs.max_crashes,
         retry=RetryPolicy(max_attempts=settings.jobs.max_attempts),
     )
-    addresses = PushAddresses(pusher, lanes, clock, ids, settings.data.dir)
+    private = settings.notify.allow_private
+    addresses = PushAddresses(pusher, lanes, clock, ids, settings.data.dir, allow_private=private)
     return Parts(settings, url, database, clock, ids, lanes, links, rules, addresses, kinds, execution)
 
 

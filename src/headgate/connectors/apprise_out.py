@@ -11,10 +11,11 @@ import logging
 import re
 from collections.abc import Iterable
 from types import ModuleType
-from typing import Any
-from urllib.parse import unquote
+from typing import Any, cast
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from headgate.domain.errors import Ambiguous, Elsewhere, RateLimited, Transient, UserError
+from headgate.domain.push_reach import Reach
 from headgate.kernel.logs import MASK
 
 TIMEOUT_S = 20.0
@@ -29,6 +30,12 @@ _IN_DOUBT = re.compile(
 )
 """The request was sent, and its answer was lost: it may have been carried out."""
 _LIMITED = re.compile(r"\berror=429\b|too many requests", re.IGNORECASE)
+MACHINE = frozenset({"syslog", "dbus", "qt", "kde", "glib", "gio", "gnome", "macosx", "windows", "blink1"})
+"""Services that are this machine itself."""
+_ELSEWHERE = frozenset({"cloud", "official", "t2bot"})
+"""Modes in which a service is reached at its usual place, and what looks like a host is a name there."""
+_FILES = frozenset({"keyfile", "subfile", "pgpkey", "pgppub", "pgpprv"})
+"""Parts of addresses that name files."""
 _SEPARATORS = re.compile(r"[/?&=@:#,;\s]+")
 
 
@@ -37,15 +44,21 @@ class AppriseOut:
 
     def recognise(self, url: str) -> str:
         """Return what may be shown of an address: its service. Raise `UserError` if it is none."""
-        service = _instantiate(_load(), url)
-        if service is None:
-            raise UserError(
-                "This is not an address that can be pushed to.",
-                remedy="Write it as https://appriseit.com/services/ shows for your service,"
-                " for example ntfy://ntfy.sh/my-topic.",
-            )
+        service = _known(url)
         scheme = url.strip().partition("://")[0].lower()
         return f"{service.service_name} ({scheme}://{MASK})"
+
+    def reach(self, url: str) -> Reach:
+        """Tell what a push to an address would get at; raise `UserError` if it is none."""
+        # Looked at first: some services read their files as soon as they are spoken of.
+        if _FILES & {name.lower() for name, _ in parse_qsl(url.partition("?")[2], keep_blank_values=True)}:
+            return Reach(files=True)
+        service = _known(url)
+        return Reach(
+            machine=bool(MACHINE & schemes_of(type(service))),
+            files=_has_files(service),
+            hosts=tuple(_hosts(service)),
+        )
 
     async def push(self, url: str, *, title: str, body: str) -> None:
         """Send one message.
@@ -78,6 +91,42 @@ class AppriseOut:
             raise Ambiguous(f"No answer within {TIMEOUT_S:g} seconds.") from error
         if not result:
             _raise_failure(lines, url, timed_out=result.status == apprise.AppriseResultStatus.TIMEOUT)
+
+
+def _known(url: str) -> Any:
+    service = _instantiate(_load(), url)
+    if service is None:
+        raise UserError(
+            "This is not an address that can be pushed to.",
+            remedy="Write it as https://appriseit.com/services/ shows for your service,"
+            " for example ntfy://ntfy.sh/my-topic.",
+        )
+    return service
+
+
+def schemes_of(kind: Any) -> set[str]:
+    """Return the beginnings of addresses that a service of Apprise has."""
+    named = (kind.protocol, kind.secure_protocol)
+    return {one for name in named if name for one in ((name,) if isinstance(name, str) else name)}
+
+
+def _has_files(service: Any) -> bool:
+    kind = _load().AppriseAttachment
+    kept = cast("dict[str, Any]", vars(service))
+    attached: list[Any] = [value for value in kept.values() if isinstance(value, kind)]
+    return any(len(one) > 0 for one in attached)
+
+
+def _hosts(service: Any) -> Iterable[str]:
+    """Name the hosts that an address tells; most services have theirs, and it tells none."""
+    mail = getattr(service, "smtp_host", "")
+    if mail:
+        yield mail
+    elif "host" in service.template_tokens and getattr(service, "mode", "") not in _ELSEWHERE:
+        yield from filter(None, [service.host])
+    relays: Iterable[str] = getattr(service, "relays", ())
+    for relay in relays:
+        yield urlsplit(relay).hostname or ""
 
 
 def _raise_failure(lines: Iterable[str], url: str, *, timed_out: bool) -> None:

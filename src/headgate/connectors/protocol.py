@@ -244,6 +244,10 @@ class Connector(Protocol):
         """
         ...
 
+    def key_of(self, listing: str) -> str:
+        """Return the one name of a listing, however a person has written it."""
+        return listing.strip()
+
     def classify(self, error: BaseException) -> WorkError:
         """Turn an exception of the platform's library into one of our errors."""
         ...

@@ -26,3 +26,7 @@ class NotifySettings(Section):
     keep_days: int = Field(
         default=90, ge=1, le=36500, description="How long notifications that were read are kept."
     )
+    allow_private: bool = Field(
+        default=False,
+        description="Let every user push to hosts of this machine's network, not administrators alone.",
+    )

@@ -63,6 +63,10 @@ class Links:
         """Return the host that answers for a listing."""
         return self._connector(platform).host_of(listing)
 
+    def key_of(self, platform: str, listing: str) -> str:
+        """Return the one name of a listing; raise `Malformed` for what cannot be one."""
+        return self._connector(platform).key_of(listing)
+
     @asynccontextmanager
     async def call(
         self, account: AccountRef, kind: CallKind, *, host: str = ""

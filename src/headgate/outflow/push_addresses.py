@@ -17,7 +17,8 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.lanes import Lanes
 from headgate.outflow.push_out import PLAN, Outcome, Pusher, read_url, send_paced
-from headgate.storage import push_addresses, pushes
+from headgate.outflow.push_rules import check_reach
+from headgate.storage import push_addresses, pushes, users
 from headgate.storage.database import Database, Refused, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.lanes import delete_lanes
@@ -30,6 +31,7 @@ from headgate.storage.push_addresses import (
     secret_owner,
 )
 from headgate.storage.secrets import delete_secret, open_vault, put_secret
+from headgate.storage.users import Role
 
 LONGEST_NAME = 100
 LONGEST_URL = 4000
@@ -49,12 +51,16 @@ class PushAddresses:
     ids: Ids
     data_dir: Path
     plan: LanePlan = PLAN
+    allow_private: bool = False
+    """Members may push to hosts of this machine's network, too."""
 
-    async def add(self, tx: Tx, url: str, *, name: str, user_id: UUID) -> UUID:
-        """Add an address under a name; returns its id."""
+    async def add(self, tx: Tx, url: str, *, name: str, user_id: UUID, role: Role | None = None) -> UUID:
+        """Add an address under a name; returns its id. The role is the adder's; by default the user's own."""
         name = _checked_name(name)
         if len(url) > LONGEST_URL:
             raise UserError("This address is too long.", remedy="Check that only the address was pasted.")
+        if (role or await _role_of(tx, user_id)) != "admin":
+            await check_reach(self.pusher.reach(url), allow_private=self.allow_private)
         shown = self.pusher.recognise(url)
         if await push_addresses.count_addresses(tx, user_id=user_id) >= MOST_ADDRESSES:
             raise UserError(
@@ -149,6 +155,11 @@ class PushAddresses:
         else:
             await pushes.note_failed(tx, address_id, breaker=address.breaker, error=outcome.error, now=now)
         await publish(tx, Event("pushes", audience=address.user_id))
+
+
+async def _role_of(tx: Tx, user_id: UUID) -> Role:
+    user = await users.get_user(tx, user_id)
+    return "member" if user is None else user.role
 
 
 async def _at_once() -> bool:

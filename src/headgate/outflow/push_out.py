@@ -18,6 +18,7 @@ from uuid import UUID
 from headgate.domain.breaker import Breaker, fail, state_of
 from headgate.domain.errors import Ambiguous, RateLimited, Transient, UserError
 from headgate.domain.pacing import LanePlan, Pace
+from headgate.domain.push_reach import Reach
 from headgate.domain.telling import Line, Message, compose, quiet_ends_at
 from headgate.domain.wall_time import find_zone
 from headgate.jobs.job import Job
@@ -46,6 +47,10 @@ class Pusher(Protocol):
 
     def recognise(self, url: str) -> str:
         """Return what may be shown of an address; raise `UserError` if it is none."""
+        ...
+
+    def reach(self, url: str) -> Reach:
+        """Tell what a push to an address would get at; raise `UserError` if it is none."""
         ...
 
     async def push(self, url: str, *, title: str, body: str) -> None:

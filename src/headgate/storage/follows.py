@@ -68,6 +68,9 @@ class FollowPlace:
     id: UUID
 
 
+FIRST = FollowPlace("", UUID(int=0))
+
+
 async def upsert_follow(
     tx: Tx, follow_id: UUID, *, user_id: UUID, subject: Subject, switches: Switches, now: datetime
 ) -> UUID:
@@ -99,16 +102,13 @@ async def find_follow(tx: Tx, *, user_id: UUID, subject: Subject) -> Follow | No
     return await tx.one(Follow, Q["find_follow"], user_id=user_id, **vars(subject))
 
 
-async def list_follows(tx: Tx, *, user_id: UUID) -> list[Follow]:
-    return await tx.all(Follow, Q["list_follows"], user_id=user_id)
-
-
-async def list_follow_page(
-    tx: Tx, *, user_id: UUID, after: FollowPlace | None = None, limit: int
+async def list_follows(
+    tx: Tx, *, user_id: UUID, after: FollowPlace = FIRST, limit: int | None = None
 ) -> list[Follow]:
-    """Return a page by name."""
-    place = after or FollowPlace("", UUID(int=0))
-    return await tx.all(Follow, Q["list_follow_page"], user_id=user_id, limit=limit, **vars(place))
+    """Return what a user follows by name, all of it if there is no limit."""
+    return await tx.all(
+        Follow, Q["list_follows"], user_id=user_id, after_title=after.title, after_id=after.id, limit=limit
+    )
 
 
 async def list_followed_channels(tx: Tx, channel_ids: Sequence[UUID], *, user_id: UUID) -> set[UUID]:

@@ -32,21 +32,14 @@ where f.user_id = %(user_id)s and f.series_id is not distinct from %(series_id)s
   and f.channel_id is not distinct from %(channel_id)s::uuid and f.search is not distinct from %(search)s::text
 
 -- name: list_follows
--- All that a user follows, by name.
+-- What a user follows, by name, after a place in that total order.
 select f.id, f.user_id, f.series_id, f.channel_id, f.search, f.in_app, f.push, f.per, f.languages, f.since,
        coalesce(s.title, c.title, f.search) as title
 from follow f left join series s on s.id = f.series_id left join channel c on c.id = f.channel_id
 where f.user_id = %(user_id)s
+  and (lower(coalesce(s.title, c.title, f.search)), f.id) > (lower(%(after_title)s::text), %(after_id)s::uuid)
 order by lower(coalesce(s.title, c.title, f.search)), f.id
-
--- name: list_follow_page
--- A page of what a user follows, by name, after a place in that total order.
-select f.id, f.user_id, f.series_id, f.channel_id, f.search, f.in_app, f.push, f.per, f.languages, f.since,
-       coalesce(s.title, c.title, f.search) as title
-from follow f left join series s on s.id = f.series_id left join channel c on c.id = f.channel_id
-where f.user_id = %(user_id)s
-  and (lower(coalesce(s.title, c.title, f.search)), f.id) > (lower(%(title)s::text), %(id)s::uuid)
-order by lower(coalesce(s.title, c.title, f.search)), f.id limit %(limit)s::int
+limit %(limit)s::int
 
 -- name: list_followed_channels
 -- Those of some channels that a user follows.

@@ -97,7 +97,17 @@ class HostState:
     listings: int
 
 
-async def list_listings(tx: Tx, *, after: ListingState | None = None, limit: int) -> list[ListingState]:
+@dataclass(frozen=True)
+class ListingPlace:
+    """A place in the order of listings."""
+
+    title: str
+    channel_id: UUID
+
+
+async def list_listings(
+    tx: Tx, *, after: ListingState | ListingPlace | None = None, limit: int
+) -> list[ListingState]:
     """Return a page of listings by title."""
     return await tx.all(
         ListingState,

@@ -56,6 +56,14 @@ class Chapter:
 
 
 @dataclass(frozen=True)
+class ChapterPlace:
+    """A place in the order of a series' chapters."""
+
+    place: str
+    id: UUID
+
+
+@dataclass(frozen=True)
 class Release:
     """One source's publication of a chapter."""
 
@@ -83,6 +91,19 @@ class SeriesSource:
     platform: str
     key: str
     title: str
+    pattern: str
+    language: str
+
+
+@dataclass(frozen=True)
+class SourcedListing:
+    """A listing and one series that it brings, or none."""
+
+    channel_id: UUID
+    key: str
+    title: str
+    series_id: UUID | None
+    series_title: str
     pattern: str
     language: str
 
@@ -122,6 +143,18 @@ async def find_series(tx: Tx, reference: str) -> list[SeriesName]:
     return await tx.all(SeriesName, Q["find_series"], reference=reference)
 
 
+async def list_titled(tx: Tx, titles: Sequence[str]) -> dict[str, UUID]:
+    """Return the series that are called so, whatever the case, by the title as it was asked for."""
+    found = await tx.all(SeriesName, Q["list_titled"], titles=list(titles))
+    return {one.title: one.id for one in found}
+
+
+async def list_sourced(tx: Tx, *, platform: str, keys: Sequence[str] | None = None) -> list[SourcedListing]:
+    """Return all listings of a platform, or those with these keys, with the series that each brings."""
+    given = None if keys is None else list(keys)
+    return await tx.all(SourcedListing, Q["list_sourced"], platform=platform, keys=given)
+
+
 async def list_titles(tx: Tx) -> list[str]:
     return await tx.column(Q["list_titles"])
 
@@ -153,7 +186,7 @@ async def get_series(tx: Tx, series_id: UUID, *, user_id: UUID = NOBODY) -> Seri
 
 
 async def list_chapters(
-    tx: Tx, series_id: UUID, *, below: Chapter | None = None, limit: int
+    tx: Tx, series_id: UUID, *, below: Chapter | ChapterPlace | None = None, limit: int
 ) -> list[Chapter]:
     """Return a page of chapters, the last first."""
     return await tx.all(

@@ -39,6 +39,22 @@ where s.id::text = lower(%(reference)s::text) or right(s.id::text, 12) = lower(%
               where o.series_id = s.id and c.key = %(reference)s and o.pattern = '')
 order by s.created_at limit 20
 
+-- name: list_titled
+-- The series that are called so, whatever the case: of several the oldest.
+select distinct on (t.title) s.id, t.title from unnest(%(titles)s::text[]) as t (title)
+join series s on lower(s.title) = lower(t.title)
+order by t.title, s.created_at, s.id
+
+-- name: list_sourced
+-- The listings of a platform with the series that each brings: one row a series, one for a listing without any.
+select c.id as channel_id, c.key, c.title, s.id as series_id, coalesce(s.title, '') as series_title,
+       coalesce(o.pattern, '') as pattern, coalesce(o.language, '') as language
+from channel c join listing l on l.channel_id = c.id
+left join series_source o on o.channel_id = c.id
+left join series s on s.id = o.series_id
+where c.platform = %(platform)s and (%(keys)s::text[] is null or c.key = any(%(keys)s))
+order by lower(c.title), c.id, lower(s.title), s.id
+
 -- name: list_titles
 -- To guess what a person meant.
 select title from series order by lower(title) limit 20000

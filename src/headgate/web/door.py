@@ -155,6 +155,12 @@ class Routes:
     def post(self, path: str, *, door: Door, **options: Any) -> Callable[[Endpoint], Endpoint]:
         return self._declare(path, ["POST"], door, options)
 
+    def put(self, path: str, *, door: Door, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare(path, ["PUT"], door, options)
+
+    def patch(self, path: str, *, door: Door, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare(path, ["PATCH"], door, options)
+
     def delete(self, path: str, *, door: Door, **options: Any) -> Callable[[Endpoint], Endpoint]:
         return self._declare(path, ["DELETE"], door, options)
 

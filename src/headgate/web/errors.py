@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from math import ceil
 from typing import Any
 from urllib.parse import quote
 
@@ -11,8 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
-from headgate.domain.errors import UserError
-from headgate.kernel.logs import get_logger
+from headgate.domain.errors import Elsewhere, Gone, Malformed, RateLimited, UserError, WorkError
+from headgate.kernel.logs import get_logger, mask_url
 from headgate.storage.database import DatabaseAway
 from headgate.web.headers import security_headers
 from headgate.web.parts import site_of
@@ -39,6 +40,7 @@ def install_errors(app: FastAPI) -> None:
     app.add_exception_handler(AnyHTTPException, _on_http_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(UserError, _on_user_error)
+    app.add_exception_handler(WorkError, _on_work_error)
     app.add_exception_handler(DatabaseAway, _on_database_away)
     app.add_exception_handler(Exception, _on_unknown)
 
@@ -93,6 +95,22 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
 async def _on_user_error(request: Request, error: Exception) -> Response:
     """Answer with what is wrong and how to mend it."""
     return await answer_error(request, 422, str(error))
+
+
+async def _on_work_error(request: Request, error: Exception) -> Response:
+    """Answer for a platform that was asked on behalf of the caller: it is not the caller's fault, or ours."""
+    if isinstance(error, RateLimited):
+        wait_s = max(1, ceil(error.retry_after_s))
+        text = f"This has to wait, so that nobody is asked too often. Try again in {wait_s} seconds."
+        return await answer_error(request, 503, text, {"retry-after": str(wait_s)})
+    if isinstance(error, Elsewhere | Malformed | Gone):
+        return await answer_error(request, 422, _sentence(error))
+    return await answer_error(request, 502, _sentence(error))
+
+
+def _sentence(error: Exception) -> str:
+    text = mask_url(str(error)) or "It could not be asked."
+    return f"{text[:1].upper()}{text[1:]}".rstrip(".") + "."
 
 
 async def _on_database_away(request: Request, error: Exception) -> Response:

@@ -57,5 +57,8 @@ class FeedsConnector(Connector):
     def host_of(self, listing: str) -> str:
         return parse_address(listing).host
 
+    def key_of(self, listing: str) -> str:
+        return parse_address(listing).key
+
     def classify(self, error: BaseException) -> WorkError:
         return classify(error)

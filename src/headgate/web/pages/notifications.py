@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from itertools import groupby
 from typing import Annotated
 from urllib.parse import urlencode
@@ -10,6 +9,7 @@ from uuid import UUID
 
 from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
+from pydantic import AwareDatetime
 
 from headgate.outflow import inbox
 from headgate.outflow.notification_settings import get_settings
@@ -92,11 +92,9 @@ async def mark_read(
 
 @routes.post("/notifications/read", door=SIGNED_IN)
 async def mark_all_read(
-    site: CurrentSite, caller: CurrentCaller, until: Annotated[datetime, Form()]
+    site: CurrentSite, caller: CurrentCaller, until: Annotated[AwareDatetime, Form()]
 ) -> Response:
     """Note all as read that the person could see; what came since stays unread."""
-    if until.tzinfo is None:
-        raise not_found("This time has no time zone.")
     async with site.transaction() as tx:
         now = site.parts.clock.now()
         await inbox.mark_all_read(tx, user_id=caller.user_id, until=until, now=now)

@@ -14,7 +14,7 @@ from headgate.domain.errors import UserError
 from headgate.domain.windows import minute_text, parse_minute
 from headgate.outflow import follows, notification_settings
 from headgate.storage.database import Tx
-from headgate.storage.follows import FollowPlace, Subject, list_follow_page
+from headgate.storage.follows import FIRST, FollowPlace, Subject, list_follows
 from headgate.storage.notification_settings import NotificationSettings
 from headgate.storage.push_addresses import list_addresses
 from headgate.web.callers import Caller, CurrentCaller
@@ -165,10 +165,10 @@ async def render_telling(
     async with site.transaction() as tx:
         settings = await notification_settings.get_settings(tx, user_id=caller.user_id)
         addresses = await list_addresses(tx, user_id=caller.user_id)
-        found = await list_follow_page(
+        found = await list_follows(
             tx,
             user_id=caller.user_id,
-            after=read_follow_place(after) if after else None,
+            after=read_follow_place(after) if after else FIRST,
             limit=PAGE_LENGTH + 1,
         )
     shown = found[:PAGE_LENGTH]
