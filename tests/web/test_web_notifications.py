@@ -59,7 +59,7 @@ async def test_one_is_read_by_following_it_and_all_by_a_button(world: WebWorld) 
         assert page.text.count("data-row") == 1
         later = await tell(world, user_id, "Later", at=START + timedelta(minutes=1))
         await post(client, "/notifications/read", until=START.isoformat())
-        assert text_of(await client.get("/notifications?unread=true")).count("Mark as read : ") == 1
+        assert text_of(await client.get("/notifications?unread=true")).count("Mark as read Later") == 1
         assert str(later) in (await client.get("/notifications?unread=true")).text
         assert (await post(client, "/notifications/read", until="2026-05-04")).status_code == 422
 

@@ -223,7 +223,7 @@ async def test_a_series_is_found_added_and_followed(world: WebWorld) -> None:
         added = await post(client, "/series/add", kind="series", follow="true", **fields)
         assert added.status_code == 303
         page = text_of(await client.get(added.headers["location"]))
-        assert "Sky harbour 0 chapters 1 source Following" in page
+        assert "Sky harbour 1 source Following" in page
         assert "No chapter yet" in page
         again = await post(client, "/series/add", kind="series", **fields)
         assert again.headers["location"] == added.headers["location"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Form, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from headgate.domain.errors import UserError
@@ -112,6 +112,7 @@ async def follow_search(
 
 @routes.post("/account/follows/{follow_id}", door=SIGNED_IN)
 async def change_follow(
+    request: Request,
     site: CurrentSite,
     caller: CurrentCaller,
     follow_id: UUID,
@@ -126,7 +127,11 @@ async def change_follow(
     async def change(tx: Tx) -> None:
         await follows.change(tx, follow_id, switches, user_id=caller.user_id)
 
-    return await _change_follow(site, caller, change, follow_id, after=after, done="Saved.")
+    page = await _change_follow(site, caller, change, follow_id, after=after, done="Saved.")
+    if "hx-request" in request.headers:
+        # Of answers that refuse, htmx shows nothing; the reason is beside the switches.
+        page.status_code = 200
+    return page
 
 
 @routes.post("/account/follows/{follow_id}/end", door=SIGNED_IN)
