@@ -59,9 +59,11 @@ OUTSIDE = [
 ]
 
 
-async def add(telling: TellingBench, addresses: PushAddresses, url: str, role: Role | None = None) -> None:
+async def add(telling: TellingBench, addresses: PushAddresses, url: str, role: Role | None = None) -> str:
+    """Add an address for a new user who is a member; returns what is shown of it."""
     user = await telling.user()
-    await telling.do(lambda tx: addresses.add(tx, url, name="phone", user_id=user, role=role))
+    added = await telling.do(lambda tx: addresses.add(tx, url, name="phone", user_id=user, role=role))
+    return (await telling.shown_address(added)).shown
 
 
 def _services() -> list[Any]:
@@ -97,18 +99,20 @@ async def test_members_are_told_why_an_address_is_not_for_them(
 
 @pytest.mark.parametrize("url", OUTSIDE)
 async def test_what_is_reached_over_the_internet_is_for_everybody(telling: TellingBench, url: str) -> None:
-    await add(telling, telling.addresses, url)
+    assert url.partition("://")[0] in await add(telling, telling.addresses, url)
 
 
 @pytest.mark.parametrize("url", ["syslog://", "json://127.0.0.1:9/x", "json://nas/x"])
 async def test_administrators_may_add_what_they_want(telling: TellingBench, url: str) -> None:
-    await add(telling, telling.addresses, url, "admin")
+    assert url.partition("://")[0] in await add(telling, telling.addresses, url, "admin")
 
 
 async def test_a_role_that_nobody_says_is_the_users_own(telling: TellingBench) -> None:
     user = await telling.user()
     await telling.rows("update app_user set role = 'admin' where id = $1", user)
-    await telling.do(lambda tx: telling.addresses.add(tx, "json://127.0.0.1:9/", name="phone", user_id=user))
+    url = "json://127.0.0.1:9/"
+    await telling.do(lambda tx: telling.addresses.add(tx, url, name="phone", user_id=user))
+    assert await telling.values("select count(*) from push_address") == [1]
 
 
 async def test_the_setting_opens_the_network_but_not_the_machine(telling: TellingBench) -> None:

@@ -44,6 +44,7 @@ async def test_a_person_asks_for_a_look_and_fixes_the_tier(stage: SeriesStage) -
         )
         auto = (await client.put(f"{path}/tier", json={"tier": None})).json()
         assert not auto["tier_pinned"]
+        stage.listed.publish("op", "2")
         await stage.listed.work()
         changes = (await client.get(f"{path}/tier-changes")).json()["changes"]
         assert [(one["from_tier"], one["to_tier"]) for one in changes] == [("HOT", "WARM")]

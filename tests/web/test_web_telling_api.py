@@ -22,7 +22,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 async def user_of(client: httpx.AsyncClient, world: WebWorld) -> UUID:
-    name = (await get_json(client, "/me"))["user"]
+    name = (await get_json(client, "/me"))["name"]
     async with world.database.transaction() as tx:
         return (await tx.raw("select id from app_user where name = $1", [name]))[0]["id"]
 
@@ -135,6 +135,7 @@ async def test_an_address_is_added_tested_and_never_shown(world: WebWorld, recei
 async def test_failed_pushes_are_listed_and_repeated(world: WebWorld, receiver: Receiver) -> None:
     async with program(world) as client:
         made = await client.post(f"{API}/push-addresses", json={"name": "Phone", "url": receiver.url})
+        await tell(world, await user_of(client, world), "News")
         one, pushes = f"{API}/push-addresses/{made.json()['id']}", [uuid4(), uuid4(), uuid4()]
         async with world.database.transaction() as tx:
             for minute, push_id in enumerate(pushes):
@@ -143,6 +144,11 @@ async def test_failed_pushes_are_listed_and_repeated(world: WebWorld, receiver: 
                     " values ($1, $2, 'failed', 'News', '', 1, 5, $3)",
                     [push_id, UUID(made.json()["id"]), START + timedelta(minutes=minute)],
                 )
+            await tx.raw(
+                "insert into push_notification (address_id, notification_id, push_id)"
+                " select $1, id, $2 from notification",
+                [UUID(made.json()["id"]), pushes[0]],
+            )
         path = one.removeprefix(API) + "/pushes"
         shown = await get_pages(client, path, what="pushes", place="before", limit=2)
         assert [one["id"] for one in shown] == [str(push_id) for push_id in reversed(pushes)]
