@@ -24,6 +24,9 @@ from headgate.lanes.links import Links
 from headgate.outflow.push_addresses import PushAddresses
 from headgate.storage.database import Database
 from headgate.storage.listen import Listener
+from headgate.testing import World
+from headgate.testing.platform import SimulatedConnector
+from headgate.testing.profiles import plain
 from headgate.web import Server, WebParts, create_app
 from headgate.web.events import EventHub
 
@@ -66,8 +69,8 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
     async def ready() -> list[str]:
         return []
 
-    clock, ids = RealClock(), Ids(RealClock(), Randomness())
-    lanes = Lanes(database, clock)
+    clock, lanes = RealClock(), Lanes(database, RealClock())
+    ids, platform = Ids(clock, Randomness()), World(1, clock, plain)
     parts = WebParts(
         database=database,
         clock=clock,
@@ -76,7 +79,7 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
         data_dir=tmp_path,
         listener=listener,
         ready=ready,
-        links=Links({}, lanes, StoredSecrets(database, tmp_path)),
+        links=Links({"simulated": SimulatedConnector(platform)}, lanes, StoredSecrets(database, tmp_path)),
         push_addresses=PushAddresses(AppriseOut(), lanes, clock, ids, tmp_path),
     )
     hub = EventHub(gap_s=0.1)
@@ -85,7 +88,7 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
     await listener.wait_until_listening()
     with socket.create_server(("127.0.0.1", 0)) as door:
         serving = asyncio.create_task(server.serve(sockets=[door]))
-        yield LiveSite(f"http://127.0.0.1:{door.getsockname()[1]}", database, browser, hub)
+        yield LiveSite(f"http://127.0.0.1:{door.getsockname()[1]}", database, browser, hub, platform)
         server.should_exit = True
         await serving
     await listener.stop()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from playwright.async_api import Browser, ConsoleMessage, Page
 
 from headgate.kernel.clock import RealClock
 from headgate.storage import users
 from headgate.storage.database import Database
+from headgate.testing import World
 from headgate.web.events import EventHub
 from headgate.web.passwords import Passwords
 
@@ -26,6 +27,7 @@ class LiveSite:
     database: Database
     browser: Browser
     hub: EventHub
+    platform: World
     complaints: list[str] = field(default_factory=list[str])
     """What the browser's console had to say: errors, refused scripts and styles."""
 
@@ -46,17 +48,19 @@ class LiveSite:
         if message.type in ("error", "warning"):
             self.complaints.append(message.text)
 
-    async def add_user(self, name: str = "ada") -> None:
+    async def add_user(self, name: str = "ada") -> UUID:
         password_hash = await Passwords().hash(PASSWORD)
+        user_id = uuid4()
         async with self.database.transaction() as tx:
             await users.insert_user(
                 tx,
-                user_id=uuid4(),
+                user_id=user_id,
                 name=name,
                 password_hash=password_hash,
                 role="admin",
                 now=RealClock().now(),
             )
+        return user_id
 
     async def sign_in(self, page: Page, name: str = "ada") -> None:
         await page.goto(f"{self.url}/login")

@@ -29,6 +29,9 @@ from headgate.storage.database import Database
 from headgate.storage.listen import Listener
 from headgate.storage.queries import QueryFile
 from headgate.storage.users import Role, User
+from headgate.testing import World
+from headgate.testing.platform import SimulatedConnector
+from headgate.testing.profiles import plain
 from headgate.web import EntryLink, WebParts, create_app
 from headgate.web.events import EventHub
 from headgate.web.passwords import Passwords
@@ -79,6 +82,8 @@ class WebWorld:
     passwords: Passwords
     clock: VirtualClock
     real_clock: VirtualClock
+    platform: World
+    """The simulated platform."""
     reasons: list[str] = field(default_factory=list[str])
 
     @asynccontextmanager
@@ -175,8 +180,9 @@ def make_world(
 
     listener = Listener(database.url, RealClock())
     hub, passwords = EventHub(heartbeat_s=0.2, gap_s=0.01), passwords or cheap_passwords()
+    platform, lanes = World(1, clock, plain), Lanes(database, clock)
     ids = Ids(real_clock, Randomness(1))
-    lanes = Lanes(database, clock)
+    connectors = connectors or {"simulated": SimulatedConnector(platform)}
     parts = WebParts(
         database=database,
         clock=clock,
@@ -185,10 +191,10 @@ def make_world(
         data_dir=data_dir,
         listener=listener,
         ready=ready,
-        links=Links(connectors or {}, lanes, StoredSecrets(database, data_dir)),
+        links=Links(connectors, lanes, StoredSecrets(database, data_dir)),
         push_addresses=PushAddresses(AppriseOut(), lanes, clock, ids, data_dir),
         entry_link=entry_link,
         real_clock=real_clock,
     )
     app = create_app(parts, hub=hub, passwords=passwords)
-    return WebWorld(app, database, listener, hub, passwords, clock, real_clock, reasons)
+    return WebWorld(app, database, listener, hub, passwords, clock, real_clock, platform, reasons)

@@ -140,6 +140,7 @@ class Service:
             push_addresses=self.parts.push_addresses,
             entry_link=self.entry_link,
             plans_of=self.parts.links.plans_of,
+            rules=self.parts.rules,
             group_concurrency=self.parts.settings.outflow.group_concurrency,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headgate.domain.text import containing
 from headgate.storage import items
 from headgate.storage.database import Tx
 from headgate.storage.items import Item, LibraryCounts, Place
@@ -32,7 +33,7 @@ def place_of(item: Item) -> Place:
 async def list_page(tx: Tx, *, below: Place | None, search: str, limit: int) -> ItemPage:
     """Return the page below a place, or the first one."""
     found = await items.list_older_items(
-        tx, below=below or items.NEWEST, pattern=_pattern(search), limit=limit + 1
+        tx, below=below or items.NEWEST, pattern=containing(search), limit=limit + 1
     )
     return ItemPage(found[:limit], has_older=len(found) > limit)
 
@@ -40,7 +41,7 @@ async def list_page(tx: Tx, *, below: Place | None, search: str, limit: int) -> 
 async def list_newest(tx: Tx, *, down_to: Place, search: str) -> ItemPage | None:
     """Return everything from the newest down to a place; nothing if that is too much for one answer."""
     found = await items.list_newest_items(
-        tx, down_to=down_to, pattern=_pattern(search), limit=MOST_NEWEST + 1
+        tx, down_to=down_to, pattern=containing(search), limit=MOST_NEWEST + 1
     )
     return ItemPage(found, has_older=False) if len(found) <= MOST_NEWEST else None
 
@@ -48,12 +49,3 @@ async def list_newest(tx: Tx, *, down_to: Place, search: str) -> ItemPage | None
 async def count_library(tx: Tx) -> LibraryCounts:
     """Return the library in figures; one more than the cap means: more than the cap."""
     return await items.count_library(tx, cap=COUNT_CAP + 1)
-
-
-def _pattern(search: str) -> str | None:
-    """Return the ILIKE pattern of a title that contains the words as typed."""
-    typed = search.strip()
-    if not typed:
-        return None
-    escaped = typed.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
-    return f"%{escaped}%"

@@ -41,6 +41,10 @@ where f.user_id = %(user_id)s
 order by lower(coalesce(s.title, c.title, f.search)), f.id
 limit %(limit)s::int
 
+-- name: list_followed_channels
+-- Those of some channels that a user follows.
+select channel_id from follow where user_id = %(user_id)s and channel_id = any(%(channel_ids)s)
+
 -- name: count_follows
 -- How many a user has.
 select count(*) from follow where user_id = %(user_id)s

@@ -25,6 +25,8 @@ class Item:
     caught_at: datetime
     channel_id: UUID
     channel_title: str
+    url: str
+    """Where a post or a link leads; empty for what is a file."""
 
 
 @dataclass(frozen=True)

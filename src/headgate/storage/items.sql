@@ -1,6 +1,9 @@
 -- name: list_older_items
 -- A page of the library, newest caught first, below a place in that total order.
-select i.id, i.kind, i.title, i.size_bytes, i.sent_at, i.caught_at, i.channel_id, c.title as channel_title
+select i.id, i.kind, i.title, i.size_bytes, i.sent_at, i.caught_at, i.channel_id, c.title as channel_title,
+    case when i.kind in ('post', 'link') then coalesce((
+        select s.url from sighting s where s.item_id = i.id order by s.id limit 1
+    ), '') else '' end as url
 from item i
 join channel c on c.id = i.channel_id
 where not i.hidden
@@ -11,7 +14,10 @@ limit %(limit)s::int
 
 -- name: list_newest_items
 -- From the newest down to a place, that place included.
-select i.id, i.kind, i.title, i.size_bytes, i.sent_at, i.caught_at, i.channel_id, c.title as channel_title
+select i.id, i.kind, i.title, i.size_bytes, i.sent_at, i.caught_at, i.channel_id, c.title as channel_title,
+    case when i.kind in ('post', 'link') then coalesce((
+        select s.url from sighting s where s.item_id = i.id order by s.id limit 1
+    ), '') else '' end as url
 from item i
 join channel c on c.id = i.channel_id
 where not i.hidden

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from headgate.domain.breaker import Breaker
+from headgate.domain.listing_words import Health, Standing, health_of
 from headgate.domain.schedule import Tier
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
@@ -49,6 +51,17 @@ class ListingState:
     swept_at: datetime | None
     reader: str
 
+    def health(self, *, now: datetime) -> Health:
+        """Tell in words whether it is well."""
+        standing = Standing(
+            enabled=self.enabled,
+            gone=self.gone_at is not None,
+            looked=self.succeeded_at is not None or self.swept_at is not None,
+            watch=Breaker(self.failures, 0, self.open_until),
+            host=Breaker(self.host_failures, 0, self.host_open_until),
+        )
+        return health_of(standing, now=now)
+
 
 @dataclass(frozen=True)
 class TierChange:
@@ -58,6 +71,11 @@ class TierChange:
     from_tier: Tier
     to_tier: Tier
     reason: str
+
+
+@dataclass(frozen=True)
+class _ChangeOf(TierChange):
+    channel_id: UUID
 
 
 @dataclass(frozen=True)
@@ -117,6 +135,17 @@ async def get_listing_states(tx: Tx, channel_ids: Sequence[UUID]) -> list[Listin
 
 async def list_tier_changes(tx: Tx, channel_id: UUID, *, limit: int = 20) -> list[TierChange]:
     return await tx.all(TierChange, Q["list_tier_changes"], channel_id=channel_id, limit=limit)
+
+
+async def list_last_tier_changes(
+    tx: Tx, channel_ids: Sequence[UUID], *, limit: int
+) -> dict[UUID, list[TierChange]]:
+    """Return the last changes of each listing, newest first."""
+    found: dict[UUID, list[TierChange]] = {channel_id: [] for channel_id in channel_ids}
+    rows = await tx.all(_ChangeOf, Q["list_last_tier_changes"], channel_ids=list(channel_ids), limit=limit)
+    for row in rows:
+        found[row.channel_id].append(row)
+    return found
 
 
 async def list_hosts(tx: Tx) -> list[HostState]:

@@ -25,3 +25,12 @@ select at, from_tier, to_tier, reason from tier_change where channel_id = %(chan
 select platform, name, failures, opened, open_until, error_class, error_message, failed_at, swept, due_at, swept_at, calls,
        (select count(*) from listing l where l.platform = h.platform and l.host = h.name) as listings
 from host h order by platform, name
+
+-- name: list_last_tier_changes
+-- The last changes of each of some listings, newest first.
+select c.id as channel_id, t.at, t.from_tier, t.to_tier, t.reason
+from unnest(%(channel_ids)s::uuid[]) as c (id)
+cross join lateral (
+    select * from tier_change t where t.channel_id = c.id order by t.number desc limit %(limit)s::int
+) as t
+order by c.id, t.number desc

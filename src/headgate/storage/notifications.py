@@ -52,6 +52,10 @@ async def list_notifications(
     )
 
 
+async def get_notification(tx: Tx, notification_id: UUID, *, user_id: UUID) -> Notification | None:
+    return await tx.one(Notification, Q["get_notification"], id=notification_id, user_id=user_id)
+
+
 async def count_unread(tx: Tx, *, user_id: UUID, cap: int) -> int:
     return await tx.value(Q["count_unread"], user_id=user_id, cap=cap)
 

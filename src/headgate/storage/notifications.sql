@@ -7,6 +7,12 @@ where n.user_id = %(user_id)s and n.in_app and (n.at, n.id) < (%(at)s::timestamp
 order by n.at desc, n.id desc
 limit %(limit)s::int
 
+-- name: get_notification
+-- Only the user's own.
+select n.id, n.series_id, n.chapter_id, n.channel_id, n.item_id, n.title, n.body, n.url, n.at, n.read_at
+from notification n
+where n.id = %(id)s and n.user_id = %(user_id)s and n.in_app
+
 -- name: count_unread
 -- Counting stops at a cap: beyond it nobody reads the figure.
 select count(*) from (

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from fastapi import Depends, HTTPException, Request
 
+from headgate.outflow.inbox import Unread, count_unread
 from headgate.storage import api_tokens, user_sessions
 from headgate.storage.api_tokens import Scope
 from headgate.storage.database import Tx
@@ -25,6 +26,8 @@ _IMPLIED: dict[Scope, frozenset[Scope]] = {
 }
 _OF_ROLE: dict[Role, frozenset[Scope]] = {"member": _IMPLIED["write"], "admin": _IMPLIED["admin"]}
 
+_NONE = Unread(0)
+
 
 @dataclass(frozen=True)
 class Caller:
@@ -37,6 +40,8 @@ class Caller:
     session_id: UUID | None = None
     csrf_token: str = ""
     """Only a session has one: a token in a header cannot be sent by another site."""
+    unread: Unread = _NONE
+    """Notifications that the person has not read; every page shows it."""
 
     @property
     def is_admin(self) -> bool:
@@ -98,7 +103,13 @@ async def _from_session(tx: Tx, token: str, now: datetime) -> Caller | None:
     if now - known.last_seen_at > _TOUCH_AFTER:
         await user_sessions.touch_session(tx, known.id, now=now)
     return Caller(
-        known.user_id, known.user_name, known.role, _OF_ROLE[known.role], known.id, csrf_token(token)
+        known.user_id,
+        known.user_name,
+        known.role,
+        _OF_ROLE[known.role],
+        known.id,
+        csrf_token(token),
+        await count_unread(tx, user_id=known.user_id),
     )
 
 

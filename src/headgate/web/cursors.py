@@ -9,8 +9,10 @@ from uuid import UUID
 from fastapi import HTTPException
 
 from headgate.storage.channel_overview import ChannelPlace
+from headgate.storage.follows import FollowPlace
 from headgate.storage.items import Place
 from headgate.storage.notifications import Place as NotificationPlace
+from headgate.storage.push_addresses import PushPlace
 from headgate.storage.reminder_overview import ReminderPlace
 from headgate.storage.run_overview import RunPlace
 from headgate.storage.series import SeriesName
@@ -92,3 +94,21 @@ def write_notification_place(place: NotificationPlace) -> str:
 def read_notification_place(cursor: str) -> NotificationPlace:
     place = read_place(cursor)
     return NotificationPlace(place.caught_at, place.id)
+
+
+def write_follow_place(place: FollowPlace) -> str:
+    return write_channel_place(ChannelPlace(place.title, place.id))
+
+
+def read_follow_place(cursor: str) -> FollowPlace:
+    place = read_channel_place(cursor)
+    return FollowPlace(place.title, place.id)
+
+
+def write_push_place(place: PushPlace) -> str:
+    return write_place(Place(place.made_at, place.id))
+
+
+def read_push_place(cursor: str) -> PushPlace:
+    place = read_place(cursor)
+    return PushPlace(place.caught_at, place.id)

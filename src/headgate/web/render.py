@@ -8,7 +8,9 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from headgate import __version__
+from headgate.domain.listing_words import breaker_text, look_reason_text, tier_word
 from headgate.domain.recurrence import describe
+from headgate.domain.rhythm import tier_text
 from headgate.domain.windows import minute_text
 from headgate.kernel.clock import Clock
 from headgate.web import wording
@@ -33,8 +35,13 @@ class Renderer:
             "relative": wording.relative,
             "exact": wording.exact,
             "wall": wording.wall,
+            "day": wording.day,
             "amount": wording.amount,
             "describe": describe,
+            "breaker_text": breaker_text,
+            "look_reason": look_reason_text,
+            "tier_text": tier_text,
+            "tier_word": tier_word,
             "minute_text": minute_text,
         }
         self._environment.globals |= words
@@ -44,6 +51,7 @@ class Renderer:
             "share": wording.share,
             "browser": wording.browser,
             "latency": wording.latency,
+            "outside": wording.outside,
         }
 
     def render(self, template: str, **context: Any) -> HTMLResponse:

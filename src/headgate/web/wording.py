@@ -86,6 +86,21 @@ def wall(at: datetime, zone: str) -> str:
     return f"{at.astimezone(find_zone(zone)):%a %Y-%m-%d %H:%M}"
 
 
+def day(at: datetime, zone: str, now: datetime) -> str:
+    """Return the day on which something was, as people in the zone say it."""
+    local, today = at.astimezone(find_zone(zone)).date(), now.astimezone(find_zone(zone)).date()
+    if local == today:
+        return "Today"
+    if local == today - timedelta(days=1):
+        return "Yesterday"
+    return f"{local:%A}, {local.day} {local:%B}" + ("" if local.year == today.year else f" {local.year}")
+
+
+def outside(url: str) -> str:
+    """Return an address if a browser may be sent there; else nothing."""
+    return url if url.startswith(("https://", "http://")) else ""
+
+
 def amount(number: int, thing: str) -> str:
     """Return a figure with its thing, which has a plain plural."""
     return f"{count(number)} {thing if number == 1 else thing + 's'}"

@@ -30,6 +30,7 @@ class ItemAnswer(BaseModel):
     caught_at: datetime
     channel_id: UUID
     channel_title: str
+    url: str
 
     @classmethod
     def of(cls, item: Item) -> ItemAnswer:

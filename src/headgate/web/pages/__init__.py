@@ -5,17 +5,30 @@ from headgate.web.pages import (
     accounts,
     channels,
     entrance,
+    following,
     jobs,
     library,
+    notifications,
+    push,
     reminder_plans,
     reminders,
     runs,
+    series,
+    series_add,
     service,
+    sources,
+    telling,
 )
 
 ROUTES = [
     library.routes,
     channels.routes,
+    # Before the series: `add` stands where they have an id.
+    series_add.routes,
+    series.routes,
+    sources.routes,
+    following.routes,
+    notifications.routes,
     # Before the reminders: `new` stands where they have an id.
     reminder_plans.routes,
     reminders.routes,
@@ -23,6 +36,8 @@ ROUTES = [
     accounts.routes,
     jobs.routes,
     account.routes,
+    telling.routes,
+    push.routes,
     entrance.routes,
     service.routes,
 ]

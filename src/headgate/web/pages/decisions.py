@@ -44,6 +44,8 @@ class Decision:
     question: str
     action: str
     button: str
+    part: str = "reminders"
+    """The part of the site that it belongs to."""
     texts: Sequence[str] = ()
     warning: str = ""
     choices: Sequence[Choice] = ()

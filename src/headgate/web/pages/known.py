@@ -1,13 +1,18 @@
-"""What an address names: a reminder, a run or an account, or a page that says that it is not there."""
+"""What an address names, or a page that says that it is not there."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from uuid import UUID
+from zoneinfo import available_timezones
 
+from headgate.storage.channel_overview import NamedChannel, find_channels
 from headgate.storage.channels import Account, list_accounts
 from headgate.storage.database import Tx
 from headgate.storage.reminder_overview import FullReminder, get_reminder
 from headgate.storage.run_overview import RunLine, get_run
+from headgate.storage.series import Series, get_series
 from headgate.web.errors import not_found
 
 
@@ -30,3 +35,23 @@ async def known_account(tx: Tx, account_id: UUID) -> Account:
         if account.id == account_id:
             return account
     raise not_found("There is no such account.")
+
+
+async def known_series(tx: Tx, series_id: UUID, *, user_id: UUID) -> Series:
+    series = await get_series(tx, series_id, user_id=user_id)
+    if series is None:
+        raise not_found("There is no such series.")
+    return series
+
+
+async def known_channel(tx: Tx, channel_id: UUID) -> NamedChannel:
+    for channel in await find_channels(tx, str(channel_id)):
+        if channel.id == channel_id:
+            return channel
+    raise not_found("There is no such channel.")
+
+
+@cache
+def list_zones() -> Sequence[str]:
+    """Return the names of all time zones that people would look for."""
+    return sorted(name for name in available_timezones() if "/" in name or name == "UTC")

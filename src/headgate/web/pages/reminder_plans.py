@@ -6,11 +6,8 @@ Pages with scripts take over only the piece that changed; without scripts it wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from uuid import UUID
-from zoneinfo import available_timezones
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -31,7 +28,7 @@ from headgate.storage.target_lists import list_lists
 from headgate.storage.targets import search_targets
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.known import known_reminder
+from headgate.web.pages.known import known_reminder, list_zones
 from headgate.web.parts import CurrentSite, Site
 from headgate.web.reminder_form import DAYS, REPEATS, Typed, read_typed
 from headgate.web.reminder_judging import judge, look_ahead
@@ -235,7 +232,7 @@ async def _page(site: Site, caller: Caller, sheet: Sheet, *, status: int = 200) 
             more=len(found) > MOST_FOUND,
             named=await list_first_titles(tx, target_ids=typed.chosen, list_ids=(), limit=NAMED),
             ahead=await look_ahead(tx, site.preflight, typed, judged),
-            zones=() if sheet.fragment else _zones(),
+            zones=() if sheet.fragment else list_zones(),
             repeats=REPEATS,
             days=DAYS,
             variables=VARIABLES,
@@ -246,9 +243,3 @@ async def _page(site: Site, caller: Caller, sheet: Sheet, *, status: int = 200) 
         )
     page.status_code = status
     return page
-
-
-@cache
-def _zones() -> Sequence[str]:
-    """Return the names of all time zones that people would look for."""
-    return sorted(name for name in available_timezones() if "/" in name or name == "UTC")

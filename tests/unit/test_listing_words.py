@@ -1,0 +1,85 @@
+"""How listings stand, in words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import get_args
+
+import pytest
+
+from headgate.domain.breaker import Breaker
+from headgate.domain.listing_words import (
+    Standing,
+    breaker_text,
+    health_of,
+    interval_text,
+    look_reason_text,
+    tier_sentence,
+)
+from headgate.domain.polling import PollReason
+from headgate.domain.rhythm import LookReason
+from headgate.domain.schedule_knobs import Knobs
+
+NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+LATER = NOW + timedelta(minutes=5)
+WELL = Standing(enabled=True, gone=False, looked=True, watch=Breaker(), host=Breaker())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (30, "every minute"),
+        (300, "every 5 minutes"),
+        (3600, "once an hour"),
+        (14_400, "every 4 hours"),
+        (86_400, "once a day"),
+        (604_800, "every 7 days"),
+    ],
+)
+def test_intervals_are_said_as_people_say_them(seconds: float, text: str) -> None:
+    assert interval_text(seconds) == text
+
+
+def test_a_tier_is_said_with_its_reason() -> None:
+    often = (
+        "Looked at every 5 minutes, because it publishes about every day, and the next is expected about now."
+    )
+    assert tier_sentence("HOT", "daily_due", knobs=Knobs()) == often
+    assert (
+        tier_sentence("COLD", "pinned", knobs=Knobs())
+        == "Looked at every 4 hours, because a person chose so."
+    )
+    assert tier_sentence("WARM", "unheard of", knobs=Knobs(warm_s=600)) == "Looked at every 10 minutes."
+    assert "at once" in tier_sentence("HOT", "new", knobs=Knobs(), swept=True)
+
+
+@pytest.mark.parametrize("reason", [*get_args(PollReason), *get_args(LookReason)])
+def test_every_reason_has_words(reason: str) -> None:
+    assert look_reason_text(reason) != reason.replace("_", " ")
+
+
+def test_a_breaker_is_told_by_what_happens_next() -> None:
+    assert breaker_text(Breaker(), now=NOW) == ""
+    assert breaker_text(Breaker(1), now=NOW) == "It failed once and is tried again as usual."
+    assert "left alone" in breaker_text(Breaker(5, 1, LATER), now=NOW)
+    assert breaker_text(Breaker(5, 1, NOW), now=LATER).endswith(
+        "the next try decides whether it is well again."
+    )
+
+
+@pytest.mark.parametrize(
+    ("standing", "kind", "word"),
+    [
+        (WELL, "good", "well"),
+        (Standing(False, True, True, Breaker(5), Breaker()), "off", "switched off"),
+        (Standing(True, True, True, Breaker(5), Breaker()), "bad", "gone"),
+        (Standing(True, False, True, Breaker(1), Breaker(5, 1, LATER)), "bad", "site away"),
+        (Standing(True, False, True, Breaker(5, 1, LATER), Breaker()), "bad", "failing"),
+        (Standing(True, False, True, Breaker(2), Breaker(2)), "warn", "failing"),
+        (Standing(True, False, True, Breaker(), Breaker(2)), "warn", "site failing"),
+        (Standing(True, False, False, Breaker(), Breaker()), "new", "not read yet"),
+    ],
+)
+def test_the_first_thing_that_is_wrong_is_told(standing: Standing, kind: str, word: str) -> None:
+    health = health_of(standing, now=NOW)
+    assert (health.kind, health.word) == (kind, word)
