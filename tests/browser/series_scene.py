@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.listings import Entry
-from headgate.intake.entries import chutes_of, sort_entries
+from headgate.intake.entries import Answered, mark_entries
 from headgate.kernel.clock import RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
@@ -65,7 +65,8 @@ class _Maker:
 
     async def publish(self, channel_id: UUID, entries: list[Entry]) -> None:
         sources = (await listings.list_sources(self.tx, [channel_id]))[channel_id]
-        found = sort_entries(entries, chutes_of(sources), first_look=True)
+        marked = mark_entries(Answered(channel_id, entries, sources, first_look=True))
+        found = marked.sort(range(len(marked.entries)))
         await take_releases(self.tx, found.releases, ids=self.ids, now=self.now)
 
     def entries(self, prefix: str, numbers: range, *, every: timedelta) -> list[Entry]:

@@ -28,6 +28,7 @@ _REASONS = {
     "expected": "something new is expected then",
     "source_rest": "the source asked to be left alone until then",
     "failing": "the last look failed",
+    "failed": "the last look failed",
 }
 
 

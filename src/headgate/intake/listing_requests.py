@@ -12,7 +12,7 @@ from headgate.intake.requests import remove_channel
 from headgate.storage import listings, series
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
-from headgate.storage.follows import list_followed_channels
+from headgate.storage.follows import list_watched_channels
 from headgate.storage.series import SeriesSource
 
 LONGEST_TITLE = 300
@@ -53,7 +53,7 @@ async def list_lone_sources(tx: Tx, series_id: UUID) -> list[SeriesSource]:
     sources = await series.list_series_sources(tx, series_id)
     channel_ids = [source.channel_id for source in sources]
     brings = await listings.list_sources(tx, channel_ids)
-    followed = await list_followed_channels(tx, channel_ids)
+    followed = await list_watched_channels(tx, channel_ids)
     return [
         source
         for source in sources

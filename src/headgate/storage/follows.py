@@ -124,9 +124,9 @@ async def is_there(tx: Tx, subject: Subject) -> bool:
     return await tx.value(Q["is_there"], series_id=subject.series_id, channel_id=subject.channel_id)
 
 
-async def list_followed_channels(tx: Tx, channel_ids: Sequence[UUID]) -> set[UUID]:
+async def list_watched_channels(tx: Tx, channel_ids: Sequence[UUID]) -> set[UUID]:
     """Return those of some channels that somebody follows by themselves."""
-    return set(await tx.column(Q["list_followed_channels"], channel_ids=list(channel_ids)))
+    return set(await tx.column(Q["list_watched_channels"], channel_ids=list(channel_ids)))
 
 
 async def words_of(tx: Tx, text: str) -> str:

@@ -59,6 +59,6 @@ select case when %(series_id)s::uuid is not null then exists (select from series
 -- A search as it is kept and compared: its words in small letters.
 select ltrim(headgate_words(%(text)s::text))
 
--- name: list_followed_channels
+-- name: list_watched_channels
 -- Those of some channels that somebody follows.
 select distinct channel_id from follow where channel_id = any(%(channel_ids)s::uuid[])

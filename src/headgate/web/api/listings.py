@@ -10,6 +10,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from headgate.domain.breaker import Breaker, BreakerState, state_of
+from headgate.domain.listing_words import look_reason_text
 from headgate.domain.rhythm import tier_text
 from headgate.domain.schedule import Tier
 from headgate.kernel.logs import mask_url
@@ -32,28 +33,6 @@ from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
-
-_WHY = {
-    "disabled": "It is switched off.",
-    "asked": "Somebody asked for it.",
-    "gone": "The source says that it is gone for good.",
-    "no_reader": "No account can look at it at the moment.",
-    "host_open": "Its host does not answer and is left alone for a while.",
-    "breaker_open": "It could not be read and is left alone for a while.",
-    "failed": "The last look failed.",
-    "failing": "The last look failed.",
-    "resting": "The source asked to be left alone for a while.",
-    "source_rest": "The source asked to be left alone until then.",
-    "never_polled": "It was never looked at.",
-    "due": "It is its time.",
-    "interval": "It is its time then.",
-    "expected": "Something new is expected then.",
-}
-
-
-def why_text(reason: str) -> str:
-    """Say why a listing is looked at when it is; an unknown reason says itself."""
-    return _WHY.get(reason, reason.replace("_", " "))
 
 
 class HostAnswer(BaseModel):
@@ -124,7 +103,7 @@ class ListingAnswer(BaseModel):
             "key": mask_url(listing.key),
             "title": mask_url(listing.title),
             "tier_why": "A person chose so." if listing.tier_pinned else tier_text(listing.tier_reason),
-            "why": why_text(listing.reason),
+            "why": look_reason_text(listing.reason),
             "breaker": state_of(watch, now=now),
             "host_breaker": state_of(host, now=now),
             "error": mask_url(listing.error_message),

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from headgate.domain.opml import LONGEST_ADDRESS, LONGEST_TITLE
 from headgate.domain.text import containing
+from headgate.intake.listing_requests import detach, remove_series
 from headgate.intake.listing_sources import NewSource, SourceAdded
 from headgate.outflow import reading
 from headgate.storage import series
@@ -161,11 +162,11 @@ async def rename(
 
 @routes.delete("/series/{series_id}", door=scope("write"), status_code=204, tags=["series"])
 async def delete(site: CurrentSite, series_id: UUID) -> None:
-    """Delete a series with its chapters, for everybody; its listings are still looked at."""
+    """Delete a series with its chapters, for everybody, and the sources that are there for it alone."""
     async with site.transaction() as tx:
-        if not await series.delete_series(tx, series_id):
+        if await series.get_series(tx, series_id) is None:
             raise not_found("There is no such series.")
-        await publish(tx, Event("series"))
+        await remove_series(tx, series_id, now=site.parts.clock.now())
 
 
 @routes.post("/series/{series_id}/sources", door=scope("write"), status_code=201, tags=["series"])
@@ -184,13 +185,15 @@ async def add_source(
     "/series/{series_id}/sources/{channel_id}", door=scope("write"), status_code=204, tags=["series"]
 )
 async def delete_source(site: CurrentSite, series_id: UUID, channel_id: UUID) -> None:
-    """Let a listing bring a series no more; what it brought stays, as removed."""
+    """Let a listing bring a series no more.
+
+    One that is there for this series alone goes with what it brought; of another, that stays as removed.
+    """
     async with site.transaction() as tx:
         sources = await series.list_series_sources(tx, series_id)
         if all(source.channel_id != channel_id for source in sources):
             raise not_found("This listing does not bring this series.")
-        await series.delete_source(tx, series_id=series_id, channel_id=channel_id, now=site.parts.clock.now())
-        await publish(tx, Event("series"))
+        await detach(tx, series_id, channel_id, now=site.parts.clock.now())
 
 
 async def known_series(tx: Tx, series_id: UUID, *, user_id: UUID) -> Series:

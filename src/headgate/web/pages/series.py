@@ -13,6 +13,7 @@ from fastapi.responses import RedirectResponse
 
 from headgate.domain.errors import UserError
 from headgate.domain.text import containing
+from headgate.intake.listing_requests import remove_series
 from headgate.outflow import follows, reading
 from headgate.storage import series
 from headgate.storage.database import Tx
@@ -164,7 +165,7 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) 
         question="Remove this series?",
         texts=[
             "Its chapters go for good, with how far everybody has read them and who follows them.",
-            "Its sources stay among the channels and are still looked at; what they bring is kept as posts.",
+            "Sources that are there for this series alone go too; others stay among the channels.",
         ],
         action=f"/series/{series_id}/remove",
         button="Remove for good",
@@ -177,8 +178,7 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) 
 async def remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> Response:
     async with site.transaction() as tx:
         await known_series(tx, series_id, user_id=caller.user_id)
-        await series.delete_series(tx, series_id)
-        await publish(tx, Event("series"))
+        await remove_series(tx, series_id, now=site.parts.clock.now())
     return RedirectResponse("/series", status_code=303)
 
 

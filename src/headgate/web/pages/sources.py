@@ -7,9 +7,9 @@ from uuid import UUID
 
 from fastapi import Form, Response
 
+from headgate.intake.listing_requests import detach
 from headgate.storage import listings, series
 from headgate.storage.database import Tx
-from headgate.storage.events import Event, publish
 from headgate.storage.series import SeriesSource
 from headgate.web.callers import CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
@@ -61,8 +61,8 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID, 
         back=f"/series/{series_id}",
         question=f"Take “{source.title}” away from this series?",
         texts=[
-            "What it brought stays, struck through.",
-            "It stays among the channels and is still looked at; what it brings then is kept as posts.",
+            "If it is there for this series alone, it goes with everything that it brought.",
+            "If not, it stays among the channels, and what it brought stays here, struck through.",
         ],
         action=f"/series/{series_id}/sources/{channel_id}/remove",
         button="Take it away",
@@ -76,8 +76,7 @@ async def remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID, chan
     async def take_away(tx: Tx) -> None:
         await _known_source(tx, series_id, channel_id)
         now = site.parts.clock.now()
-        await series.delete_source(tx, series_id=series_id, channel_id=channel_id, now=now)
-        await publish(tx, Event("series"))
+        await detach(tx, series_id, channel_id, now=now)
 
     return await act_on_series(site, caller, series_id, take_away)
 
