@@ -45,7 +45,7 @@ from headgate.storage.sending import DueRun, SenderRow, Share
 from headgate.storage.watches import get_watcher
 
 KIND = "send"
-LOADED = 1000
+LOADED = 3000
 """Deliveries that a turn takes in hand; what it does not come to is the next one's."""
 INACTIVE_S = 60.0
 """So long until it is looked again whether an account can be asked what became of its messages."""

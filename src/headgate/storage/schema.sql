@@ -218,7 +218,7 @@ begin
         from json_to_recordset(results) as g (
             round int, delivery int, number int, state text, message_key text, error text, attempts int,
             retry_s float8, sent_at timestamptz, took_ms int, delivery_state text)
-        where p.run_id = run_ids[g.round] and p.delivery = g.delivery and p.number = g.number
+        where p.run_id = any(run_ids[g.round:g.round]) and p.delivery = g.delivery and p.number = g.number
             and p.state = 'sending' and p.token = tokens[g.round]
         returning p.run_id, p.delivery, p.number, p.took_ms, p.error, g.delivery_state
     )
@@ -228,28 +228,30 @@ begin
             select sum(case when p.number = t.number then t.took_ms else p.took_ms end) from part p
             where p.run_id = t.run_id and p.delivery = t.delivery) end
     from told t
-    where d.run_id = t.run_id and d.number = t.delivery and t.delivery_state <> '' and d.state = 'sending';
+    where d.run_id = any(array[t.run_id]) and d.number = t.delivery and t.delivery_state <> '' and d.state = 'sending';
 
     return query
     with given as materialized (
-        select g.round, d.run_id, d.number as delivery, g.number, d.state
+        select g.round, g.delivery, g.number, (
+            select d.state from delivery d
+            where d.run_id = run_ids[g.round] and d.number = g.delivery and d.state in ('pending', 'sending')
+        ) as state
         from json_to_recordset(marks) as g (round int, delivery int, number int)
-        join run r on r.id = run_ids[g.round] and r.state = 'running' and ours[g.round]
-        join delivery d on d.run_id = r.id and d.number = g.delivery and d.state in ('pending', 'sending')
+        where ours[g.round] and exists (select from run r where r.id = run_ids[g.round] and r.state = 'running' offset 0)
     ),
     marked as (
         update part p
         set state = 'sending', token = tokens[g.round], sending_at = real_now,
             doubtful_since = coalesce(p.doubtful_since, real_now)
         from given g
-        where p.run_id = g.run_id and p.delivery = g.delivery and p.number = g.number
-            and p.state in ('planned', 'sending')
+        where p.run_id = any(run_ids[g.round:g.round]) and p.delivery = g.delivery and p.number = g.number
+            and p.state in ('planned', 'sending') and g.state is not null
         returning g.round, p.run_id, p.delivery, p.number, g.state
     ),
     begun as (
         update delivery d set state = 'sending', started_at = product_now
         from marked m
-        where d.run_id = m.run_id and d.number = m.delivery and m.state = 'pending' and d.state = 'pending'
+        where d.run_id = any(array[m.run_id]) and d.number = m.delivery and m.state = 'pending' and d.state = 'pending'
     )
     select ours[n.round], coalesce((
         select string_agg(m.delivery || ':' || m.number, ' ') from marked m where m.round = n.round), '')
