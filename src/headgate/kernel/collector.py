@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 SELDOM = 20_000
-"""New objects between two looks. With the default of 700 a busy sender spends a tenth of its time or more on it."""
+"""New objects between two looks; with the default of 700 a busy sender spends a tenth of its time on them."""
 
 
 def collect_seldom() -> None:
