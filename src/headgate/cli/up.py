@@ -94,6 +94,7 @@ async def _serve(settings: Settings, roles: frozenset[Role]) -> None:
     from headgate.app.product_time import find_clock
     from headgate.app.server import open_server
     from headgate.kernel.clock import RealClock
+    from headgate.kernel.collector import collect_seldom
     from headgate.storage.database import wait_for_server
     from headgate.storage.migrate import migrate
 
@@ -104,6 +105,7 @@ async def _serve(settings: Settings, roles: frozenset[Role]) -> None:
         clock = await find_clock(url)
         async with open_parts(settings, url, clock=clock, connectors=load_connectors(settings)) as parts:
             service = _service(parts, roles)
+            collect_seldom()
             await service.run(_stop(), lambda: _announce(service))
 
 
@@ -113,6 +115,7 @@ async def _serve_demo(settings: Settings) -> None:
     from headgate.app.server import open_server
     from headgate.app.service import EVERYTHING
     from headgate.cli.demo_plans import plan_reminders
+    from headgate.kernel.collector import collect_seldom
     from headgate.storage.migrate import migrate
     from headgate.testing import SimulatedConnector, build_demo_world
     from headgate.web.links import create_entry_link
@@ -130,6 +133,7 @@ async def _serve_demo(settings: Settings) -> None:
             await plan_reminders(parts)
             service = _service(parts, EVERYTHING)
             service.entry_link = await create_entry_link(parts.database, parts.ids)
+            collect_seldom()
             await service.run(_stop(), lambda: _announce(service))
 
 

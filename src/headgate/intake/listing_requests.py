@@ -77,6 +77,7 @@ async def detach(tx: Tx, series_id: UUID, channel_id: UUID, *, now: datetime) ->
     is_lone = any(one.channel_id == channel_id for one in await list_lone_sources(tx, series_id))
     if is_lone:
         await remove_channel(tx, channel_id, now=now)
+        await series.drop_empty_chapters(tx, series_id)
     else:
         await series.delete_source(tx, series_id=series_id, channel_id=channel_id, now=now)
     await publish(tx, Event("series"))

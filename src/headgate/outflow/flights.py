@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part, Sent
 from headgate.domain.errors import Ambiguous, AuthFailed, Gone, RateLimited, Restricted, WorkError
@@ -46,8 +47,7 @@ class Flight:
     """The worker stops: it is not to leave."""
 
 
-@dataclass(frozen=True)
-class Landed:
+class Landed(NamedTuple):
     """What came of a flight; an error that concerns the account or its pace is handed on."""
 
     result: Result

@@ -11,6 +11,9 @@ from headgate.kernel.clock import Clock
 from headgate.lanes import Lanes
 
 MOST = 60
+MANY = 240
+"""So many only for an account that used up its last stock within `SOON_S`, long before permits lapse."""
+SOON_S = 0.5
 
 
 @dataclass
@@ -25,11 +28,10 @@ class Stock:
     owner: str
     kind: CallKind
     few: int
+    wishes: dict[tuple[str, CallKind], int] = field(default_factory=dict[tuple[str, CallKind], int])
+    """How many each account last found worth asking for, which its next turn begins with."""
     _permits: deque[Permit] = field(default_factory=deque[Permit])
-    _wish: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._wish = self.few
+    _filled_at_s: float = float("-inf")
 
     def in_hand(self) -> list[Permit]:
         """Return the permits that can still be used, in the order of their times."""
@@ -40,14 +42,16 @@ class Stock:
 
     async def fill(self, wanted: int, *, closes_at_s: float | None = None) -> ComeBack | None:
         """Take more permits, though not more than will be wanted."""
-        taken = await self.lanes.acquire(
-            self.owner, self.kind, min(self._wish, wanted), closes_at_s=closes_at_s
-        )
+        wish = min(self.wishes.get((self.owner, self.kind), self.few), wanted)
+        taken = await self.lanes.acquire(self.owner, self.kind, wish, closes_at_s=closes_at_s)
+        now_s = self.clock.monotonic()
+        quick = isinstance(taken, list) and len(taken) >= wish and taken[-1].due_at_s <= now_s
+        most = MANY if now_s - self._filled_at_s < SOON_S else MOST
+        self.wishes[self.owner, self.kind] = min(most, wish * 4) if quick else self.few
+        self._filled_at_s = now_s
         if isinstance(taken, ComeBack):
             return taken
         self._permits.extend(taken)
-        quick = len(taken) >= min(self._wish, wanted) and taken[-1].due_at_s <= self.clock.monotonic()
-        self._wish = min(MOST, self._wish * 4) if quick else self.few
         return None
 
     def take(self) -> Permit:

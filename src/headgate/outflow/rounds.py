@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from headgate.kernel.clock import Clock
-from headgate.storage.database import Database, DatabaseAway
+from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.sending import NewRound, Round, write_rounds
 
 MOST = 4
@@ -43,34 +43,51 @@ class RoundWriter:
         return await written
 
     async def _write_waiting(self) -> None:
-        while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
-            batch = [entry for entry in batch if not entry[1].cancelled()]
-            if batch:
-                # All in one order, so that two shared statements cannot wait for each other.
-                await self._write_batch(sorted(batch, key=lambda entry: entry[0].lease))
+        """Write until nobody waits, on one connection, which knows the statement by then."""
+        while batch := self._take_batch():
+            try:
+                async with self.database.autocommit() as tx:
+                    while batch:
+                        await self._write_batch(tx, batch)
+                        batch = self._take_batch()
+            except asyncio.CancelledError:
+                # Whoever waits must not wait for ever.
+                for _, written in (*batch, *self._waiting):
+                    written.cancel()
+                raise
+            except Exception as error:  # noqa: BLE001 - handed to the sender whose error it is
+                await self._write_apart(batch, error)
 
-    async def _write_batch(self, batch: list[Waiting]) -> None:
-        try:
-            async with self.database.autocommit() as tx:
-                rounds = await write_rounds(
-                    tx, [new for new, _ in batch], ttl_s=self.ttl_s, now=self.clock.now()
-                )
-        except asyncio.CancelledError:
-            # Whoever waits must not wait for ever.
-            for _, written in (*batch, *self._waiting):
-                written.cancel()
-            raise
-        except Exception as error:  # noqa: BLE001 - handed to the sender whose error it is
-            if len(batch) == 1 or isinstance(error, DatabaseAway):
-                _fail(batch, error)
-            else:
-                for entry in batch:
-                    await self._write_batch([entry])
-        else:
-            for (_, written), result in zip(batch, rounds, strict=True):
-                if not written.done():
-                    written.set_result(result)
+    def _take_batch(self) -> list[Waiting]:
+        """Take the next rounds, in one order for all, so that no two statements wait for each other."""
+        batch: list[Waiting] = []
+        while self._waiting and len(batch) < MOST:
+            entry = self._waiting.popleft()
+            if not entry[1].cancelled():
+                batch.append(entry)
+        return sorted(batch, key=lambda entry: entry[0].lease)
+
+    async def _write_batch(self, tx: Tx, batch: list[Waiting]) -> None:
+        rounds = await write_rounds(tx, [new for new, _ in batch], ttl_s=self.ttl_s, now=self.clock.now())
+        for (_, written), result in zip(batch, rounds, strict=True):
+            if not written.done():
+                written.set_result(result)
+
+    async def _write_apart(self, batch: list[Waiting], error: Exception) -> None:
+        """Write the rounds of a statement that failed one by one; the error of a lone one is its own."""
+        if len(batch) == 1 or isinstance(error, DatabaseAway):
+            _fail(batch, error)
+            return
+        for place, entry in enumerate(batch):
+            try:
+                async with self.database.autocommit() as tx:
+                    await self._write_batch(tx, [entry])
+            except asyncio.CancelledError:
+                for _, written in (*batch[place:], *self._waiting):
+                    written.cancel()
+                raise
+            except Exception as own:  # noqa: BLE001 - as above
+                _fail([entry], own)
 
 
 def _fail(batch: list[Waiting], error: Exception) -> None:

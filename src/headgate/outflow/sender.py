@@ -45,7 +45,7 @@ from headgate.storage.sending import DueRun, SenderRow, Share
 from headgate.storage.watches import get_watcher
 
 KIND = "send"
-LOADED = 300
+LOADED = 3000
 """Deliveries that a turn takes in hand; what it does not come to is the next one's."""
 INACTIVE_S = 60.0
 """So long until it is looked again whether an account can be asked what became of its messages."""
@@ -95,6 +95,8 @@ class Sender:
         default_factory=dict[UUID, tuple[object, set[str]]]
     )
     """The targets that each open connection knows."""
+    _wishes: dict[tuple[str, CallKind], int] = field(default_factory=dict[tuple[str, CallKind], int])
+    """How many permits at once each account was last found worth."""
     _rounds: RoundWriter | None = None
 
     def kind(self) -> Kind[UUID]:
@@ -288,7 +290,7 @@ class Sender:
         return self._rounds
 
     def _stock(self, account: AccountRef, kind: CallKind, few: int) -> Stock:
-        return Stock(self.lanes, self.clock, str(account.id), kind, few)
+        return Stock(self.lanes, self.clock, str(account.id), kind, few, self._wishes)
 
     async def _suspend(self, job: Job[UUID], account: AccountRef, error: AuthFailed | Restricted) -> None:
         """Pause all runs of an account that cannot send, with the reason."""

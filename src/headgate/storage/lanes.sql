@@ -3,7 +3,7 @@
 -- read, so that a wait for the lock cannot make it old. Everything that decides stands in the locked rows
 -- themselves: after such a wait, other tables would still show what they held before it.
 -- Seconds count from that moment. Nothing is written unless something is granted.
-with recursive locked as materialized (
+with locked as materialized (
     select *
     from lane
     where owner = %(owner)s
@@ -68,20 +68,16 @@ paced as materialized (
         ) as start_s
     from counted c
 ),
-schedule (number, at_s, tats_s) as (
-    select 0, 0.0::double precision, (select array_agg(tat_s order by place) from paced)
-    union all
-    select s.number + 1, due.at_s, moved.tats_s
-    from schedule s
-    cross join lateral (
-        select max(greatest(p.start_s, s.tats_s[p.place] - p.tolerance_s)) as at_s
-        from paced p
-    ) as due
-    cross join lateral (
-        select array_agg(greatest(s.tats_s[p.place], due.at_s) + p.interval_s order by p.place) as tats_s
-        from paced p
-    ) as moved
-    where s.number < %(count)s and s.at_s <= %(horizon_s)s
+schedule as materialized (
+    select s.*
+    from (
+        select array_agg(start_s order by place) as starts_s, array_agg(tat_s order by place) as tats_s,
+            array_agg(tolerance_s order by place) as tolerances_s, array_agg(interval_s order by place) as intervals_s
+        from paced
+    ) as p
+    cross join lateral lane_schedule(
+        p.starts_s, p.tats_s, p.tolerances_s, p.intervals_s, %(count)s, %(horizon_s)s
+    ) as s
 ),
 granted as materialized (
     select

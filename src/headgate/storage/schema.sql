@@ -218,63 +218,88 @@ AS $function$
     )
 $function$;
 
-CREATE OR REPLACE FUNCTION public.headgate_write_round(of_run uuid, lease_name text, lease_token uuid, ttl_s double precision, product_now timestamp with time zone, results json, marks json, OUT held boolean, OUT places text)
- RETURNS record
+CREATE OR REPLACE FUNCTION public.headgate_write_rounds(rounds json, results json, marks json, ttl_s double precision, product_now timestamp with time zone)
+ RETURNS TABLE(held boolean, places text)
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_material TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
     real_now timestamptz := headgate_real_now();
+    renew_before timestamptz := real_now + make_interval(secs => ttl_s * 0.95);
+    run_ids uuid[];
+    names text[];
+    tokens uuid[];
+    ours boolean[];
     ends_at timestamptz;
-    r record;
 begin
-    select expires_at into ends_at from lease
-    where name = lease_name and token = lease_token and expires_at > real_now;
-    held := found;
+    select array_agg(g.run_id order by g.round), array_agg(g.lease order by g.round), array_agg(g.token order by g.round),
+        array_agg(l.name is not null order by g.round), min(l.expires_at)
+    into run_ids, names, tokens, ours, ends_at
+    from json_to_recordset(rounds) as g (round int, run_id uuid, lease text, token uuid)
+    left join lease l on l.name = g.lease and l.token = g.token and l.expires_at > real_now;
+
     -- One that was renewed a moment ago need not be written again.
-    if held and ends_at < real_now + make_interval(secs => ttl_s * 0.95) then
-        update lease set expires_at = real_now + make_interval(secs => ttl_s)
-        where name = lease_name and token = lease_token and expires_at > real_now;
-        held := found;
+    if ends_at < renew_before then
+        update lease l set expires_at = real_now + make_interval(secs => ttl_s)
+        from unnest(names, tokens) as g (name, token)
+        where l.name = g.name and l.token = g.token and l.expires_at > real_now and l.expires_at < renew_before;
+        select array_agg(l.name is not null order by g.round) into ours
+        from unnest(names, tokens) with ordinality as g (name, token, round)
+        left join lease l on l.name = g.name and l.token = g.token and l.expires_at > real_now;
     end if;
-    places := '';
-    for r in
-        select * from json_to_recordset(results) as given (
-            delivery int, number int, state text, message_key text, error text, attempts int, retry_s float8,
-            sent_at timestamptz, took_ms int, delivery_state text)
-    loop
-        update part
-        set state = r.state, message_key = r.message_key, error = r.error, attempts = r.attempts,
-            sent_at = r.sent_at, took_ms = r.took_ms, token = null,
-            retry_at = real_now + make_interval(secs => r.retry_s),
-            doubtful_since = case when r.state = 'sending' then doubtful_since end
-        where run_id = of_run and delivery = r.delivery and number = r.number
-            and state = 'sending' and token = lease_token;
-        if found and r.delivery_state <> '' then
-            update delivery
-            set state = r.delivery_state, error = r.error, ended_at = product_now,
-                latency_ms = case when r.number = 1 then r.took_ms else (
-                    select sum(p.took_ms) from part p where p.run_id = of_run and p.delivery = r.delivery) end
-            where run_id = of_run and number = r.delivery and state = 'sending';
-        end if;
-    end loop;
-    if not held or not exists (select from run where id = of_run and state = 'running') then
-        return;
-    end if;
-    for r in select * from json_to_recordset(marks) as given (delivery int, number int) loop
+
+    with told as (
         update part p
-        set state = 'sending', token = lease_token, sending_at = real_now,
+        set state = g.state, message_key = g.message_key, error = g.error, attempts = g.attempts,
+            sent_at = g.sent_at, took_ms = g.took_ms, token = null,
+            retry_at = real_now + make_interval(secs => g.retry_s),
+            doubtful_since = case when g.state = 'sending' then p.doubtful_since end
+        from json_to_recordset(results) as g (
+            round int, delivery int, number int, state text, message_key text, error text, attempts int,
+            retry_s float8, sent_at timestamptz, took_ms int, delivery_state text)
+        where p.run_id = any(run_ids[g.round:g.round]) and p.delivery = g.delivery and p.number = g.number
+            and p.state = 'sending' and p.token = tokens[g.round]
+        returning p.run_id, p.delivery, p.number, p.took_ms, p.error, g.delivery_state
+    )
+    update delivery d
+    set state = t.delivery_state, error = t.error, ended_at = product_now,
+        latency_ms = case when t.number = 1 then t.took_ms else (
+            select sum(case when p.number = t.number then t.took_ms else p.took_ms end) from part p
+            where p.run_id = t.run_id and p.delivery = t.delivery) end
+    from told t
+    where d.run_id = any(array[t.run_id]) and d.number = t.delivery and t.delivery_state <> '' and d.state = 'sending';
+
+    return query
+    with given as materialized (
+        select g.round, g.delivery, g.number, (
+            select d.state from delivery d
+            where d.run_id = run_ids[g.round] and d.number = g.delivery and d.state in ('pending', 'sending')
+        ) as state
+        from json_to_recordset(marks) as g (round int, delivery int, number int)
+        where ours[g.round] and exists (select from run r where r.id = run_ids[g.round] and r.state = 'running' offset 0)
+    ),
+    marked as (
+        update part p
+        set state = 'sending', token = tokens[g.round], sending_at = real_now,
             doubtful_since = coalesce(p.doubtful_since, real_now)
-        where p.run_id = of_run and p.delivery = r.delivery and p.number = r.number
-            and p.state in ('planned', 'sending')
-            and exists (
-                select from delivery d
-                where d.run_id = of_run and d.number = r.delivery and d.state in ('pending', 'sending'));
-        if found then
-            update delivery set state = 'sending', started_at = product_now
-            where run_id = of_run and number = r.delivery and state = 'pending';
-            places := places || ' ' || r.delivery || ':' || r.number;
-        end if;
-    end loop;
+        from given g
+        where p.run_id = any(run_ids[g.round:g.round]) and p.delivery = g.delivery and p.number = g.number
+            and p.state in ('planned', 'sending') and g.state is not null
+        returning g.round, p.run_id, p.delivery, p.number, g.state
+    ),
+    begun as (
+        update delivery d set state = 'sending', started_at = product_now
+        from marked m
+        where d.run_id = any(array[m.run_id]) and d.number = m.delivery and m.state = 'pending' and d.state = 'pending'
+    )
+    select ours[n.round], coalesce((
+        select string_agg(m.delivery || ':' || m.number, ' ') from marked m where m.round = n.round), '')
+    from generate_subscripts(run_ids, 1) as n (round)
+    order by n.round;
 end
 $function$;
 
@@ -317,6 +342,32 @@ CREATE OR REPLACE FUNCTION public.lane_recovered(rate double precision, rate_lim
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 RETURN LEAST(rate_limit, (rate + (((0.1)::double precision * ceiling) * floor((GREATEST(quiet_s, (0.0)::double precision) / (600.0)::double precision)))));
+
+CREATE OR REPLACE FUNCTION public.lane_schedule(starts_s double precision[], first_tats_s double precision[], tolerances_s double precision[], intervals_s double precision[], calls integer, horizon_s double precision)
+ RETURNS TABLE(number integer, at_s double precision, tats_s double precision[])
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+declare
+    lanes int := coalesce(array_length(first_tats_s, 1), 0);
+begin
+    number := 0;
+    at_s := 0.0;
+    tats_s := first_tats_s;
+    return next;
+    while number < calls and at_s <= horizon_s loop
+        at_s := null;
+        for lane in 1..lanes loop
+            at_s := greatest(at_s, starts_s[lane], tats_s[lane] - tolerances_s[lane]);
+        end loop;
+        for lane in 1..lanes loop
+            tats_s[lane] := greatest(tats_s[lane], at_s) + intervals_s[lane];
+        end loop;
+        number := number + 1;
+        return next;
+    end loop;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.lane_seconds(span interval)
  RETURNS double precision
@@ -971,10 +1022,8 @@ CREATE TABLE reminder_reach (
     target_id uuid NOT NULL,
     sent_at timestamp with time zone NOT NULL,
     CONSTRAINT reminder_reach_pkey PRIMARY KEY (reminder_id, target_id),
-    CONSTRAINT reminder_reach_reminder_id_fkey FOREIGN KEY (reminder_id) REFERENCES reminder(id) ON DELETE CASCADE,
-    CONSTRAINT reminder_reach_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE CASCADE
+    CONSTRAINT reminder_reach_reminder_id_fkey FOREIGN KEY (reminder_id) REFERENCES reminder(id) ON DELETE CASCADE
 );
-CREATE INDEX reminder_reach_target ON public.reminder_reach USING btree (target_id);
 
 CREATE TABLE reminder_target (
     reminder_id uuid NOT NULL,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
+
+from pydantic_core import to_json
 
 from headgate.domain.run_results import DeliveryState, PartState, RunState
 from headgate.storage.database import Tx
@@ -84,15 +85,6 @@ class NewRound:
     token: UUID
     results: Sequence[Result]
     marks: Sequence[tuple[int, int]]
-
-    def document(self) -> dict[str, object]:
-        return {
-            "run_id": self.run_id,
-            "lease": self.lease,
-            "token": self.token,
-            "results": [result._asdict() for result in self.results],
-            "marks": [{"delivery": delivery, "number": number} for delivery, number in self.marks],
-        }
 
 
 class Round(NamedTuple):
@@ -214,9 +206,30 @@ async def count_flying(tx: Tx, account_id: UUID, *, settle_s: float) -> Flying:
 
 async def write_rounds(tx: Tx, rounds: Sequence[NewRound], *, ttl_s: float, now: datetime) -> list[Round]:
     """Write what came of messages, renew the leases, and mark the next messages as about to be sent."""
-    # One text: this statement is sent for every few messages, and lists of lists would cost more.
-    written = json.dumps([new.document() for new in rounds], default=str)
-    return await tx.all(Round, Q["write_rounds"], rounds=written, ttl_s=ttl_s, now=now)
+    # As texts: this statement is sent for every few messages, and a list for each column would cost more.
+    numbered = list(enumerate(rounds, start=1))
+    return await tx.all(
+        Round,
+        Q["write_rounds"],
+        rounds=to_json(
+            [
+                {"round": place, "run_id": new.run_id, "lease": new.lease, "token": new.token}
+                for place, new in numbered
+            ]
+        ).decode(),
+        results=to_json(
+            [{"round": place, **result._asdict()} for place, new in numbered for result in new.results]
+        ).decode(),
+        marks=to_json(
+            [
+                {"round": place, "delivery": delivery, "number": number}
+                for place, new in numbered
+                for delivery, number in new.marks
+            ]
+        ).decode(),
+        ttl_s=ttl_s,
+        now=now,
+    )
 
 
 async def settle_part(tx: Tx, run_id: UUID, share: Share, result: Result, *, now: datetime) -> None:

@@ -128,8 +128,7 @@ where r.account_id = %(account_id)s and (r.state in ('waiting', 'running', 'paus
 -- name: write_rounds
 -- What came of the last messages of some runs, and their next ones that are about to be sent, in the given order.
 select w.held, w.places
-from json_to_recordset(%(rounds)s::json) as r (run_id uuid, lease text, token uuid, results json, marks json)
-cross join lateral headgate_write_round(r.run_id, r.lease, r.token, %(ttl_s)s, %(now)s, r.results, r.marks) as w
+from headgate_write_rounds(%(rounds)s::json, %(results)s::json, %(marks)s::json, %(ttl_s)s, %(now)s) as w
 
 -- name: settle_part
 -- What was found out about a message of which nobody knew; not if somebody has sent it anew meanwhile.

@@ -138,6 +138,11 @@ async def delete_source(tx: Tx, *, series_id: UUID, channel_id: UUID, now: datet
     await tx.execute(Q["delete_source"], series_id=series_id, channel_id=channel_id, now=now)
 
 
+async def drop_empty_chapters(tx: Tx, series_id: UUID) -> None:
+    """Forget the chapters of a series that no listing has brought, after one of them is gone."""
+    await tx.execute(Q["drop_empty_chapters"], series_id=series_id)
+
+
 async def find_series(tx: Tx, reference: str) -> list[SeriesName]:
     """Return the series that a person may mean: by id, by the end of it, by title, or by a source's key."""
     return await tx.all(SeriesName, Q["find_series"], reference=reference)

@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from headgate.kernel.clock import Clock
 
@@ -33,8 +33,7 @@ class Call:
     outcome: str = "open"
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """Something that changed the platform for good."""
 
     call: int
@@ -57,14 +56,15 @@ class CallLog:
         self._clock = clock
         self._calls: deque[Call] = deque(maxlen=keep_calls)
         self._effects: list[Effect] = []
+        self._begun = 0
         self.counts: Counter[str] = Counter()
         self.counts_by_account: Counter[tuple[str, str]] = Counter()
 
     def begin(self, *, account: str, kind: str, place: str) -> Call:
         self.counts[kind] += 1
         self.counts_by_account[account, kind] += 1
-        number = self.counts.total()
-        call = Call(number, account, kind, place, self._clock.now(), self._clock.monotonic())
+        self._begun += 1
+        call = Call(self._begun, account, kind, place, self._clock.now(), self._clock.monotonic())
         self._calls.append(call)
         return call
 

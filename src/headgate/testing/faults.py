@@ -87,8 +87,10 @@ class Faults:
 
     def strikes(self, kind: str, account: str) -> bool:
         """Say whether a fault happens this time."""
+        if self.stopped or self._rates is NONE:
+            return False
         rate: float = getattr(self._rates, kind)
-        if self.stopped or rate == 0.0 or kind in self._off:
+        if rate == 0.0 or kind in self._off:
             return False
         return self.choices(kind, account).chance(rate)
 

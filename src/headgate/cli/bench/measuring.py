@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import typer
 
 from headgate.cli.output import print_table
+from headgate.kernel.collector import collect_seldom
 
 T = TypeVar("T")
 
@@ -92,7 +93,8 @@ def print_report(report: Report) -> None:
 
 
 def run_quickly(work: Coroutine[Any, Any, T]) -> T:
-    """Run on the event loop that the product runs on: uvloop where there is one."""
+    """Run as the product runs: on uvloop where there is one, and with a calm garbage collector."""
+    collect_seldom()
     try:
         import uvloop
     except ImportError:

@@ -121,15 +121,14 @@ create table reminder_list (
 
 create index reminder_list_list on reminder_list (list_id);
 
--- When a reminder last reached a target: who waited longest comes first the next time.
+-- When a reminder last reached a target: who waited longest comes first the next time. The target is not checked: runs
+-- that end at once would wait for each other at the groups that they share, and a row too many does no harm.
 create table reminder_reach (
     reminder_id uuid not null references reminder (id) on delete cascade,
-    target_id uuid not null references target (id) on delete cascade,
+    target_id uuid not null,
     sent_at timestamptz not null,
     primary key (reminder_id, target_id)
 );
-
-create index reminder_reach_target on reminder_reach (target_id);
 
 -- One firing: what is to be sent, as it was when it began, and what came of it.
 create table run (
@@ -244,65 +243,120 @@ create function headgate_part_key(run_id uuid, delivery int, number int) returns
 language sql immutable parallel safe
 return left(encode(sha256(convert_to(run_id::text || ':' || delivery || ':' || number, 'UTF8')), 'hex'), 24);
 
--- What came of the last messages of a run, and the next ones that are about to be sent: in one round trip, and the
+-- What came of the last messages of some runs, and the next ones that are about to be sent: in one round trip, and the
 -- latter only while the lease is the sender's, which it renews, and the run goes on. Few rows at a time, each found by
--- its key: as one set statement the planner would now and then read the whole run.
-create function headgate_write_round(
-    of_run uuid, lease_name text, lease_token uuid, ttl_s double precision, product_now timestamptz,
-    results json, marks json, out held boolean, out places text
-) language plpgsql as $$
+-- its key. Left to itself the planner would now and then read the whole run for them, so all other ways are closed: the
+-- settings exclude some, and `any` instead of `=` excludes a walk along the index, which only a join in its order needs.
+create function headgate_write_rounds(
+    rounds json, results json, marks json, ttl_s double precision, product_now timestamptz
+) returns table (held boolean, places text)
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $$
 declare
     real_now timestamptz := headgate_real_now();
+    renew_before timestamptz := real_now + make_interval(secs => ttl_s * 0.95);
+    run_ids uuid[];
+    names text[];
+    tokens uuid[];
+    ours boolean[];
     ends_at timestamptz;
-    r record;
 begin
-    select expires_at into ends_at from lease
-    where name = lease_name and token = lease_token and expires_at > real_now;
-    held := found;
+    select array_agg(g.run_id order by g.round), array_agg(g.lease order by g.round), array_agg(g.token order by g.round),
+        array_agg(l.name is not null order by g.round), min(l.expires_at)
+    into run_ids, names, tokens, ours, ends_at
+    from json_to_recordset(rounds) as g (round int, run_id uuid, lease text, token uuid)
+    left join lease l on l.name = g.lease and l.token = g.token and l.expires_at > real_now;
+
     -- One that was renewed a moment ago need not be written again.
-    if held and ends_at < real_now + make_interval(secs => ttl_s * 0.95) then
-        update lease set expires_at = real_now + make_interval(secs => ttl_s)
-        where name = lease_name and token = lease_token and expires_at > real_now;
-        held := found;
+    if ends_at < renew_before then
+        update lease l set expires_at = real_now + make_interval(secs => ttl_s)
+        from unnest(names, tokens) as g (name, token)
+        where l.name = g.name and l.token = g.token and l.expires_at > real_now and l.expires_at < renew_before;
+        select array_agg(l.name is not null order by g.round) into ours
+        from unnest(names, tokens) with ordinality as g (name, token, round)
+        left join lease l on l.name = g.name and l.token = g.token and l.expires_at > real_now;
     end if;
-    places := '';
-    for r in
-        select * from json_to_recordset(results) as given (
-            delivery int, number int, state text, message_key text, error text, attempts int, retry_s float8,
-            sent_at timestamptz, took_ms int, delivery_state text)
-    loop
-        update part
-        set state = r.state, message_key = r.message_key, error = r.error, attempts = r.attempts,
-            sent_at = r.sent_at, took_ms = r.took_ms, token = null,
-            retry_at = real_now + make_interval(secs => r.retry_s),
-            doubtful_since = case when r.state = 'sending' then doubtful_since end
-        where run_id = of_run and delivery = r.delivery and number = r.number
-            and state = 'sending' and token = lease_token;
-        if found and r.delivery_state <> '' then
-            update delivery
-            set state = r.delivery_state, error = r.error, ended_at = product_now,
-                latency_ms = case when r.number = 1 then r.took_ms else (
-                    select sum(p.took_ms) from part p where p.run_id = of_run and p.delivery = r.delivery) end
-            where run_id = of_run and number = r.delivery and state = 'sending';
-        end if;
-    end loop;
-    if not held or not exists (select from run where id = of_run and state = 'running') then
-        return;
-    end if;
-    for r in select * from json_to_recordset(marks) as given (delivery int, number int) loop
+
+    with told as (
         update part p
-        set state = 'sending', token = lease_token, sending_at = real_now,
+        set state = g.state, message_key = g.message_key, error = g.error, attempts = g.attempts,
+            sent_at = g.sent_at, took_ms = g.took_ms, token = null,
+            retry_at = real_now + make_interval(secs => g.retry_s),
+            doubtful_since = case when g.state = 'sending' then p.doubtful_since end
+        from json_to_recordset(results) as g (
+            round int, delivery int, number int, state text, message_key text, error text, attempts int,
+            retry_s float8, sent_at timestamptz, took_ms int, delivery_state text)
+        where p.run_id = any(run_ids[g.round:g.round]) and p.delivery = g.delivery and p.number = g.number
+            and p.state = 'sending' and p.token = tokens[g.round]
+        returning p.run_id, p.delivery, p.number, p.took_ms, p.error, g.delivery_state
+    )
+    update delivery d
+    set state = t.delivery_state, error = t.error, ended_at = product_now,
+        latency_ms = case when t.number = 1 then t.took_ms else (
+            select sum(case when p.number = t.number then t.took_ms else p.took_ms end) from part p
+            where p.run_id = t.run_id and p.delivery = t.delivery) end
+    from told t
+    where d.run_id = any(array[t.run_id]) and d.number = t.delivery and t.delivery_state <> '' and d.state = 'sending';
+
+    return query
+    with given as materialized (
+        select g.round, g.delivery, g.number, (
+            select d.state from delivery d
+            where d.run_id = run_ids[g.round] and d.number = g.delivery and d.state in ('pending', 'sending')
+        ) as state
+        from json_to_recordset(marks) as g (round int, delivery int, number int)
+        where ours[g.round] and exists (select from run r where r.id = run_ids[g.round] and r.state = 'running' offset 0)
+    ),
+    marked as (
+        update part p
+        set state = 'sending', token = tokens[g.round], sending_at = real_now,
             doubtful_since = coalesce(p.doubtful_since, real_now)
-        where p.run_id = of_run and p.delivery = r.delivery and p.number = r.number
-            and p.state in ('planned', 'sending')
-            and exists (
-                select from delivery d
-                where d.run_id = of_run and d.number = r.delivery and d.state in ('pending', 'sending'));
-        if found then
-            update delivery set state = 'sending', started_at = product_now
-            where run_id = of_run and number = r.delivery and state = 'pending';
-            places := places || ' ' || r.delivery || ':' || r.number;
-        end if;
+        from given g
+        where p.run_id = any(run_ids[g.round:g.round]) and p.delivery = g.delivery and p.number = g.number
+            and p.state in ('planned', 'sending') and g.state is not null
+        returning g.round, p.run_id, p.delivery, p.number, g.state
+    ),
+    begun as (
+        update delivery d set state = 'sending', started_at = product_now
+        from marked m
+        where d.run_id = any(array[m.run_id]) and d.number = m.delivery and m.state = 'pending' and d.state = 'pending'
+    )
+    select ours[n.round], coalesce((
+        select string_agg(m.delivery || ':' || m.number, ' ') from marked m where m.round = n.round), '')
+    from generate_subscripts(run_ids, 1) as n (round)
+    order by n.round;
+end
+$$;
+
+-- The times of the next calls over lanes that all of them draw on, and where each lane stands after each of them: from
+-- none, up to as many as are asked for or the first beyond the horizon.
+create function lane_schedule(
+    starts_s double precision[], first_tats_s double precision[], tolerances_s double precision[],
+    intervals_s double precision[], calls int, horizon_s double precision
+) returns table (number int, at_s double precision, tats_s double precision[])
+language plpgsql immutable as $$
+declare
+    lanes int := coalesce(array_length(first_tats_s, 1), 0);
+begin
+    number := 0;
+    at_s := 0.0;
+    tats_s := first_tats_s;
+    return next;
+    while number < calls and at_s <= horizon_s loop
+        at_s := null;
+        for lane in 1..lanes loop
+            at_s := greatest(at_s, starts_s[lane], tats_s[lane] - tolerances_s[lane]);
+        end loop;
+        for lane in 1..lanes loop
+            tats_s[lane] := greatest(tats_s[lane], at_s) + intervals_s[lane];
+        end loop;
+        number := number + 1;
+        return next;
     end loop;
 end
 $$;
