@@ -131,21 +131,20 @@ class Process:
         await self.stage.point(f"after {label}")
         return done
 
-    async def bury(self) -> None:
+    async def bury(self, director: Connection) -> None:
         """Cut the sockets of a dead process and wait until the server has noticed."""
         self.stage.forget(self.troupe)
         for connection in (*self._connections, *self.database.connections):
             connection.pgconn.finish()
-        async with await connect_shadowed(self.url, "undertaker") as connection:
-            while True:
-                cursor = await connection.execute(
-                    "select count(*) from pg_stat_activity"
-                    " where application_name = %s and datname = current_database()",
-                    (self.name,),
-                )
-                row = await cursor.fetchone()
-                if row is None or not row[0]:
-                    return
+        while True:
+            cursor = await director.execute(
+                "select count(*) from pg_stat_activity"
+                " where application_name = %s and datname = current_database()",
+                (self.name,),
+            )
+            row = await cursor.fetchone()
+            if row is None or not row[0]:
+                return
 
     async def close(self) -> None:
         for connection in (*self._connections, *self.database.connections):
