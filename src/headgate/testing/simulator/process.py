@@ -91,12 +91,17 @@ class Process:
         await self.stage.point("connect")
         self.stage.hold()
         try:
-            connection = await connect_shadowed(self.url, self.name)
+            connection = await self._connect()
         finally:
             self.stage.release()
-        self._connections.append(connection)
         owner = UUID(int=self.randomness.bits(128))
         return Stepper(self.product.execution, connection, owner, HEARTBEAT_TIMEOUT_S)
+
+    async def _connect(self) -> Connection:
+        """Return the connection of all runners: their statements come one at a time."""
+        if not self._connections or self._connections[-1].closed:
+            self._connections.append(await connect_shadowed(self.url, self.name))
+        return self._connections[-1]
 
     async def _step(self, stepper: Stepper) -> bool:
         job = await self._alone("claim", stepper.claim())
