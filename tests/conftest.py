@@ -29,6 +29,16 @@ from headgate.testing.simulator import Theatre, open_theatre
 
 TEMPLATE_LOCK = 7_420_001
 
+# Pages and commands are the same on every server: their queries are prepared on each by the tests of storage,
+# and what they ask for is done on each by those of intake, outflow, jobs and lanes.
+TOLD_TO_PEOPLE = frozenset({"app", "browser", "cli", "web"})
+SPEAKS_WITH_THE_SERVER = frozenset(
+    {"test_database_away.py", "test_jobs.py", "test_listener.py", "test_web_events.py", "test_web_library.py"}
+)
+
+# A long test that begins last keeps one worker waiting for the other.
+SLOW_FIRST = ("jobs", "app", "browser", "simulation", "intake", "outflow")
+
 
 def at_database(url: str, name: str) -> str:
     """Return the address of another database on the same server."""
@@ -40,10 +50,23 @@ def at_database(url: str, name: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for no server as `once`, whether or not its author thought of it."""
+    """Mark as `once` what needs no second server, whether or not its author thought of it; slow ones first."""
     for item in items:
-        if isinstance(item, pytest.Function) and "server_url" not in item.fixturenames:
+        if not _depends_on_the_server(item):
             item.add_marker(pytest.mark.once)
+    items.sort(key=_place_in_line)
+
+
+def _depends_on_the_server(item: pytest.Item) -> bool:
+    if isinstance(item, pytest.Function) and "server_url" not in item.fixturenames:
+        return False
+    return item.path.parent.name not in TOLD_TO_PEOPLE or item.path.name in SPEAKS_WITH_THE_SERVER
+
+
+def _place_in_line(item: pytest.Item) -> int:
+    """Say when a test has its turn; folders keep together, and their tests keep their order."""
+    folder = item.path.parent.name
+    return SLOW_FIRST.index(folder) if folder in SLOW_FIRST else len(SLOW_FIRST)
 
 
 @pytest.fixture(scope="session")

@@ -197,7 +197,9 @@ async def read_channels(world: World, director: Connection) -> list[Channel]:
                 rules=rules[row.id],
                 held=_hold(world, posted, shift=shift),
                 posted=len(posted),
-                contents={place.content_key for _, forms in posted for form in forms for place in form.places},
+                contents={
+                    place.content_key for _, forms in posted for form in forms for place in form.places
+                },
                 covered=spans.get(row.id, {}),
                 sightings={(s.message_key, s.attachment_key): s for s in sightings if s.channel_id == row.id},
                 items={item.id: item for item in items if item.channel_id == row.id},
