@@ -50,7 +50,7 @@ def at_database(url: str, name: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as `once` what needs no second server, whether or not its author thought of it; slow ones first."""
+    """Mark as `once` what needs no second server, and let the slow go first."""
     for item in items:
         if not _depends_on_the_server(item):
             item.add_marker(pytest.mark.once)
