@@ -92,7 +92,7 @@ CAUGHT_BY: dict[Mutant, int] = {
     nothing_is_judged_again: 1,
     rejected_items_stay_shown: 4,
     kept_messages_are_not_counted: 1,
-    switches_are_ignored: 1,
-    new_lenses_are_forgotten: 1,
+    switches_are_ignored: 0,
+    new_lenses_are_forgotten: 2,
 }
 """Each mutant, and the seed of a play that is known to catch it."""

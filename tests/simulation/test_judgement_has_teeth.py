@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from mutants import CAUGHT_BY, Mutant, proof_survives_a_reconnect
+from mutants import CAUGHT_BY, Mutant, proof_survives_a_reconnect, switches_are_ignored
 
+from headgate.testing.faults import FaultRates
 from headgate.testing.simulator import Script, Theatre, script_for
-from headgate.testing.simulator.stage import Stuck
+from headgate.testing.simulator.stage import Perils, Stuck
 
 pytestmark = pytest.mark.once
 
@@ -55,7 +56,10 @@ def _short(seed: int, mutate: Mutant) -> Script:
 def _script(seed: int, mutate: Mutant) -> Script:
     """Return a play in which what the mutant breaks is needed."""
     script = script_for(seed, "wild")
-    if mutate is not proof_survives_a_reconnect:
-        return script
-    # Only where events are dropped in silence does it matter what the next one is taken to prove.
-    return replace(script, profile="telegram_like", rates=replace(script.rates, live_drop=0.5))
+    if mutate is proof_survives_a_reconnect:
+        # Only where events are dropped in silence does it matter what the next one is taken to prove.
+        return replace(script, profile="telegram_like", rates=replace(script.rates, live_drop=0.5))
+    if mutate is switches_are_ignored:
+        # Only where much is read and nothing holds it up is a stream asked for long after it was off.
+        return replace(script, rates=FaultRates(), perils=Perils(), troubled_s=90.0, history=150)
+    return script
