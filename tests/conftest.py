@@ -13,18 +13,31 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg import sql
 
+from headgate.cli.sim import build_product
 from headgate.kernel.clock import RealClock
 from headgate.storage.database import Database
 from headgate.storage.embedded import EmbeddedServer
 from headgate.storage.migrate import list_migrations, migrate
+from headgate.testing.simulator import Theatre, open_theatre
 
 TEMPLATE_LOCK = 7_420_001
+
+# Pages and commands are the same on every server: their queries are prepared on each by the tests of storage,
+# and what they ask for is done on each by those of intake, outflow, jobs and lanes.
+TOLD_TO_PEOPLE = frozenset({"app", "browser", "cli", "web"})
+SPEAKS_WITH_THE_SERVER = frozenset(
+    {"test_database_away.py", "test_jobs.py", "test_listener.py", "test_web_events.py", "test_web_library.py"}
+)
+
+# A long test that begins last keeps one worker waiting for the other.
+SLOW_FIRST = ("jobs", "app", "browser", "simulation", "intake", "outflow")
 
 
 def at_database(url: str, name: str) -> str:
@@ -37,10 +50,23 @@ def at_database(url: str, name: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for no server as `once`, whether or not its author thought of it."""
+    """Mark as `once` what needs no second server, and let the slow go first."""
     for item in items:
-        if isinstance(item, pytest.Function) and "server_url" not in item.fixturenames:
+        if not _depends_on_the_server(item):
             item.add_marker(pytest.mark.once)
+    items.sort(key=_place_in_line)
+
+
+def _depends_on_the_server(item: pytest.Item) -> bool:
+    if isinstance(item, pytest.Function) and "server_url" not in item.fixturenames:
+        return False
+    return item.path.parent.name not in TOLD_TO_PEOPLE or item.path.name in SPEAKS_WITH_THE_SERVER
+
+
+def _place_in_line(item: pytest.Item) -> int:
+    """Say when a test has its turn; folders keep together, and their tests keep their order."""
+    folder = item.path.parent.name
+    return SLOW_FIRST.index(folder) if folder in SLOW_FIRST else len(SLOW_FIRST)
 
 
 @pytest.fixture(scope="session")
@@ -60,8 +86,17 @@ def server_url(quick_folder: Path) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="headgate-tests-", dir=quick_folder) as folder:
         server = EmbeddedServer(Path(folder), fsync=False)
         server.start()
+        make_sign_in_quick(server.url("postgres"))
         yield server.url("postgres")
         server.stop()
+
+
+def make_sign_in_quick(url: str) -> None:
+    """Hash the server's password once and not 4096 times: thousands of connections are opened."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("set scram_iterations = 1")
+        password = sql.Literal(connection.info.password)
+        connection.execute(sql.SQL("alter role current_user password {}").format(password))
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +129,10 @@ def database_url(server_url: str, template: str) -> Iterator[str]:
     name = f"test_{uuid.uuid4().hex[:16]}"
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(
-            sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template))
+            # Copied as files: page by page through the log takes twice as long.
+            sql.SQL("create database {} template {} strategy file_copy").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
         )
         yield at_database(server_url, name)
         connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
@@ -107,3 +145,20 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     await pool.open()
     yield pool
     await pool.close()
+
+
+@pytest.fixture(scope="session")
+def theatre(server_url: str) -> Iterator[Theatre]:
+    """Where plays of the simulator are given; each has a database of its own."""
+    with asyncio.Runner() as runner:
+        opening = open_theatre(server_url, build_product)
+        yield runner.run(_enter(opening))
+        runner.run(_leave(opening))
+
+
+async def _enter(opening: AbstractAsyncContextManager[Theatre]) -> Theatre:
+    return await opening.__aenter__()
+
+
+async def _leave(opening: AbstractAsyncContextManager[Theatre]) -> None:
+    await opening.__aexit__(None, None, None)

@@ -206,7 +206,7 @@ class Runs:
         self.name = f"machine_{uuid4().hex[:12]}"
         with psycopg.connect(self.server_url, autocommit=True) as connection:
             connection.execute(
-                sql.SQL("create database {} template {}").format(
+                sql.SQL("create database {} template {} strategy file_copy").format(
                     sql.Identifier(self.name), sql.Identifier(self.template)
                 )
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -10,26 +9,19 @@ from typing import Any
 import pytest
 from fanouts import calm, flood, noting, play
 
-from headgate.cli.sim import build_product
 from headgate.connectors.protocol import LaneDefault
 from headgate.domain.windows import Window
 from headgate.outflow import controls
 from headgate.outflow.runs import make_run
 from headgate.storage.sending import set_group_concurrency
 from headgate.testing.profiles import plain
-from headgate.testing.simulator import Theatre, open_theatre
+from headgate.testing.simulator import Theatre
 from headgate.testing.simulator.fanout import START, Fanout, FanoutScript
 
 pytestmark = pytest.mark.once
 
 ONE = ("Dear {group}",)
 TWO = ("Dear {group}", "+picture")
-
-
-@pytest.fixture
-async def theatre(server_url: str) -> AsyncIterator[Theatre]:
-    async with open_theatre(server_url, build_product) as opened:
-        yield opened
 
 
 async def test_a_token_is_taken_for_each_message_not_for_each_group(theatre: Theatre) -> None:

@@ -84,14 +84,15 @@ async def _zero(*_: Any, **__: Any) -> int:
     return 0
 
 
-MUTANTS: tuple[Mutant, ...] = (
-    proof_survives_a_reconnect,
-    misses_are_never_retried,
-    unreadable_messages_are_passed_over,
-    rules_are_never_renewed,
-    nothing_is_judged_again,
-    rejected_items_stay_shown,
-    kept_messages_are_not_counted,
-    switches_are_ignored,
-    new_lenses_are_forgotten,
-)
+CAUGHT_BY: dict[Mutant, int] = {
+    proof_survives_a_reconnect: 3,
+    misses_are_never_retried: 1,
+    unreadable_messages_are_passed_over: 1,
+    rules_are_never_renewed: 1,
+    nothing_is_judged_again: 1,
+    rejected_items_stay_shown: 4,
+    kept_messages_are_not_counted: 1,
+    switches_are_ignored: 0,
+    new_lenses_are_forgotten: 2,
+}
+"""Each mutant, and the seed of a play that is known to catch it."""

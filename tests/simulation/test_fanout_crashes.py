@@ -10,9 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.cli.sim import build_product
 from headgate.testing.profiles import PRESETS
-from headgate.testing.simulator import FanoutScript, fanout_for, open_theatre
+from headgate.testing.simulator import FanoutScript, Theatre, fanout_for
 
 pytestmark = pytest.mark.once
 
@@ -26,24 +25,22 @@ PER_TEST = 5
 
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize("name", KINDS)
-async def test_a_run_survives_a_crash_at_each_await(server_url: str, name: str, share: int) -> None:
+async def test_a_run_survives_a_crash_at_each_await(theatre: Theatre, name: str, share: int) -> None:
     profile = PRESETS[name]
     assert profile.dedupe.kind == KINDS[name]
     quiet = FanoutScript(targets=3, parts=("Dear {group}", "+picture"), profile=profile)
-    async with open_theatre(server_url, build_product) as theatre:
-        whole = await theatre.fan_out(1, quiet)
-        assert (whole.failures, whole.messages) == ([], 6)
-        first = list(KINDS).index(name) + 1 + len(KINDS) * share
-        for point in range(first, whole.points + 1, len(KINDS) * SHARES):
-            outcome = await theatre.fan_out(1, replace(quiet, crash_at=point, longest_s=300.0))
-            assert outcome.crashes == 1, f"nobody died at point {point}"
-            assert outcome.failures == [], f"a crash at point {point} on {name}"
-            assert outcome.messages + outcome.uncertain >= 6 or name == "hostile"
+    whole = await theatre.fan_out(1, quiet)
+    assert (whole.failures, whole.messages) == ([], 6)
+    first = list(KINDS).index(name) + 1 + len(KINDS) * share
+    for point in range(first, whole.points + 1, len(KINDS) * SHARES):
+        outcome = await theatre.fan_out(1, replace(quiet, crash_at=point, longest_s=300.0))
+        assert outcome.crashes == 1, f"nobody died at point {point}"
+        assert outcome.failures == [], f"a crash at point {point} on {name}"
+        assert outcome.messages + outcome.uncertain >= 6 or name == "hostile"
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, PER_TEST))
-async def test_a_run_survives_crashes_and_faults_at_random(server_url: str, first: int) -> None:
-    async with open_theatre(server_url, build_product) as theatre:
-        for seed in range(first, first + PER_TEST):
-            outcome = await theatre.fan_out(seed, fanout_for(seed, "wild"))
-            assert outcome.failures == [], f"headgate sim --what fanout --seed {seed}"
+async def test_a_run_survives_crashes_and_faults_at_random(theatre: Theatre, first: int) -> None:
+    for seed in range(first, first + PER_TEST):
+        outcome = await theatre.fan_out(seed, fanout_for(seed, "wild"))
+        assert outcome.failures == [], f"headgate sim --what fanout --seed {seed}"

@@ -77,6 +77,7 @@ def file_bytes(file: SimFile) -> bytes:
     return file.content if isinstance(file.content, bytes) else _make_bytes(file.content)
 
 
+@lru_cache(maxsize=2048)
 def _write(content: Generated) -> Written:
     choices = derive(content.seed, "text")
     theme = THEMES[content.theme]

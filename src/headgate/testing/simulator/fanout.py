@@ -169,7 +169,9 @@ class Fanout:
             await self._replay_letters()
             turns = [script.longest_s, *(next_one.at_s for next_one in list(waiting)[:1])]
             turns += [script.troubled_s] if troubled else []
-            await stage.play(until_s=min(stage.elapsed_s + LOOK_S, *turns), between=self._replace_dead)
+            await stage.play(
+                until_s=min(stage.elapsed_s + LOOK_S, *turns), between=lambda: self._replace_dead(director)
+            )
             self._unsettled = await _count(
                 director, "select count(*) from run where ended_at is null or due_at is not null"
             )
@@ -191,11 +193,11 @@ class Fanout:
                 kinds = self.processes[0].product.kinds
                 await replay(tx, kinds, row["id"], now=self.stage.now())
 
-    async def _replace_dead(self) -> None:
+    async def _replace_dead(self, director: Connection) -> None:
         for process in [process for process in self.processes if process.troupe.crashed]:
             self.processes.remove(process)
             self.gone.append(process)
-            await process.bury()
+            await process.bury(director)
             self.world.disconnect()
             self._start_process()
 

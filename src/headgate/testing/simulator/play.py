@@ -94,7 +94,7 @@ class Play:
             person.signed_in_s.setdefault(account, []).append(stage.elapsed_s)
         # The last one must do alone, which also makes the rest of the play shorter.
         for process in self.processes[1:]:
-            await self._lose(process, world)
+            await self._lose(process, world, director)
         failures = failures or await self._go_through_rest(stage, world, director, person)
         return Outcome(
             seed=self.seed,
@@ -124,7 +124,7 @@ class Play:
         failures: list[str] = []
         while stage.elapsed_s < self.script.troubled_s and not failures:
             until_s = min(stage.elapsed_s + CHECK_S, self.script.troubled_s)
-            await stage.play(until_s=until_s, between=lambda: self._replace_dead(stage, world))
+            await stage.play(until_s=until_s, between=lambda: self._replace_dead(stage, world, director))
             failures = await check_always(world, director)
         stage.perils = Perils()
         for troupe in troupes:
@@ -179,22 +179,22 @@ class Play:
                 troupe.start(person.reset_all())
             visit += 1
             until_s = stage.elapsed_s + VISIT_S
-            await stage.play(until_s=until_s, between=lambda: self._replace_dead(stage, world))
+            await stage.play(until_s=until_s, between=lambda: self._replace_dead(stage, world, director))
             await self._see_off(stage, troupe)
             failures = await check_rest(world, director, last_forms=reset)
         return failures
 
-    async def _replace_dead(self, stage: Stage, world: World) -> None:
+    async def _replace_dead(self, stage: Stage, world: World, director: Connection) -> None:
         for process in [process for process in self.processes if process.troupe.crashed]:
-            await self._lose(process, world)
+            await self._lose(process, world, director)
             self._start_process(stage)
 
-    async def _lose(self, process: Process, world: World) -> None:
+    async def _lose(self, process: Process, world: World, director: Connection) -> None:
         self.processes.remove(process)
         self.gone.append(process)
         # Whatever it was about to do, it never does.
         process.troupe.crashed = True
-        await process.bury()
+        await process.bury(director)
         world.disconnect()
 
     def _start_process(self, stage: Stage) -> None:

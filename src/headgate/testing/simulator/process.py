@@ -91,12 +91,17 @@ class Process:
         await self.stage.point("connect")
         self.stage.hold()
         try:
-            connection = await connect_shadowed(self.url, self.name)
+            connection = await self._connect()
         finally:
             self.stage.release()
-        self._connections.append(connection)
         owner = UUID(int=self.randomness.bits(128))
         return Stepper(self.product.execution, connection, owner, HEARTBEAT_TIMEOUT_S)
+
+    async def _connect(self) -> Connection:
+        """Return the connection of all runners: their statements come one at a time."""
+        if not self._connections or self._connections[-1].closed:
+            self._connections.append(await connect_shadowed(self.url, self.name))
+        return self._connections[-1]
 
     async def _step(self, stepper: Stepper) -> bool:
         job = await self._alone("claim", stepper.claim())
@@ -133,21 +138,20 @@ class Process:
         await self.stage.point(f"after {label}")
         return done
 
-    async def bury(self) -> None:
+    async def bury(self, director: Connection) -> None:
         """Cut the sockets of a dead process and wait until the server has noticed."""
         self.stage.forget(self.troupe)
         for connection in (*self._connections, *self.database.connections):
             connection.pgconn.finish()
-        async with await connect_shadowed(self.url, "undertaker") as connection:
-            while True:
-                cursor = await connection.execute(
-                    "select count(*) from pg_stat_activity"
-                    " where application_name = %s and datname = current_database()",
-                    (self.name,),
-                )
-                row = await cursor.fetchone()
-                if row is None or not row[0]:
-                    return
+        while True:
+            cursor = await director.execute(
+                "select count(*) from pg_stat_activity"
+                " where application_name = %s and datname = current_database()",
+                (self.name,),
+            )
+            row = await cursor.fetchone()
+            if row is None or not row[0]:
+                return
 
     async def close(self) -> None:
         for connection in (*self._connections, *self.database.connections):

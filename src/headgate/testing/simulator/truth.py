@@ -19,7 +19,6 @@ from headgate.intake.rules import RulesCache
 from headgate.storage.database import Connection, Tx
 from headgate.storage.queries import QueryFile
 from headgate.testing.rows import Row, tell_message
-from headgate.testing.streams import Stream
 from headgate.testing.world import World
 
 Q = QueryFile(
@@ -191,13 +190,16 @@ async def read_channels(world: World, director: Connection) -> list[Channel]:
             continue
         shift = world.accounts[row.owner].shift if row.owner else 0
         stream = world.stream(row.key)
+        posted = [(message, _forms(world, message, shift=shift)) for message in stream.posted]
         channels.append(
             Channel(
                 row=row,
                 rules=rules[row.id],
-                held=_hold(world, stream, shift=shift),
-                posted=len(stream.posted),
-                contents=_contents(world, stream, shift=shift),
+                held=_hold(world, posted, shift=shift),
+                posted=len(posted),
+                contents={
+                    place.content_key for _, forms in posted for form in forms for place in form.places
+                },
                 covered=spans.get(row.id, {}),
                 sightings={(s.message_key, s.attachment_key): s for s in sightings if s.channel_id == row.id},
                 items={item.id: item for item in items if item.channel_id == row.id},
@@ -220,10 +222,10 @@ async def _pairs(tx: Tx, name: str) -> list[tuple[UUID, str]]:
     return [(row["channel_id"], row["message_key"]) for row in await tx.raw(Q[name].sql)]
 
 
-def _hold(world: World, stream: Stream, *, shift: int) -> list[Held]:
+def _hold(world: World, posted: Sequence[tuple[Row, tuple[Form, ...]]], *, shift: int) -> list[Held]:
     return [
-        Held(str(row.position + shift), row.position + shift, row.garbled, _forms(world, row, shift=shift))
-        for row in stream.posted
+        Held(str(row.position + shift), row.position + shift, row.garbled, forms)
+        for row, forms in posted
         if not row.is_deleted(world.now_ms)
     ]
 
@@ -251,12 +253,3 @@ def _form(world: World, row: Row, *, shift: int) -> Form:
         for number, url in enumerate(dict.fromkeys(message.links))
     ]
     return Form(message, (*files, *links))
-
-
-def _contents(world: World, stream: Stream, *, shift: int) -> set[str]:
-    return {
-        place.content_key
-        for row in stream.posted
-        for form in _forms(world, row, shift=shift)
-        for place in form.places
-    }
