@@ -44,6 +44,27 @@ async def plan_reminders(parts: Parts) -> None:
         await make_run(tx, saved[0].id, trigger="person", fire_at=now, now=now, ids=parts.ids)
 
 
+async def follow_series(parts: Parts) -> None:
+    """Follow every series of the demo's world for whoever looks at it; what is followed already stays so."""
+    from headgate.intake.listing_sources import ListingSources, NewSource
+    from headgate.outflow.follows import follow
+    from headgate.storage.follows import Subject
+    from headgate.storage.users import list_users
+
+    sources = ListingSources(parts.links, parts.database, parts.clock, parts.ids)
+    account = await sources.reader_of("simulated")
+    async with parts.links.call(account, "read") as link:
+        found = [channel for channel in await link.discover() if channel.kind == "listing"]
+    now = parts.clock.now()
+    async with parts.database.transaction() as tx:
+        users = await list_users(tx)
+        for channel in found:
+            added = await sources.add_in(tx, account, NewSource(channel), now=now)
+            for user in users if added.is_new else ():
+                subject = Subject(series_id=added.series_id)
+                await follow(tx, subject, None, user_id=user.id, ids=parts.ids, now=now)
+
+
 def _drafts(sender: UUID, second: UUID, everyone: UUID) -> list[Draft]:
     from headgate.domain.recurrence import daily, weekdays, weekly
     from headgate.domain.windows import Window

@@ -114,7 +114,7 @@ async def _serve_demo(settings: Settings) -> None:
     from headgate.app.product_time import anchored_clock, start_quick_time
     from headgate.app.server import open_server
     from headgate.app.service import EVERYTHING
-    from headgate.cli.demo_plans import plan_reminders
+    from headgate.cli.demo_plans import follow_series, plan_reminders
     from headgate.kernel.collector import collect_seldom
     from headgate.storage.migrate import migrate
     from headgate.testing import SimulatedConnector, build_demo_world
@@ -133,6 +133,7 @@ async def _serve_demo(settings: Settings) -> None:
             await plan_reminders(parts)
             service = _service(parts, EVERYTHING)
             service.entry_link = await create_entry_link(parts.database, parts.ids)
+            await follow_series(parts)
             collect_seldom()
             await service.run(_stop(), lambda: _announce(service))
 

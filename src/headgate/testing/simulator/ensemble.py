@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headgate.kernel.randomness import Randomness
+from headgate.storage.database import Connection
 from headgate.testing.platform import SimulatedConnector
 from headgate.testing.simulator.process import Process, ProductFactory
 from headgate.testing.simulator.stage import Stage
@@ -20,6 +21,7 @@ class Ensemble:
     stage: Stage
     world: World
     build: ProductFactory
+    director: Connection
     listens: bool = True
     processes: list[Process] = field(default_factory=list[Process])
     gone: list[Process] = field(default_factory=list[Process])
@@ -53,7 +55,7 @@ class Ensemble:
         self.processes.remove(process)
         self.gone.append(process)
         process.troupe.crashed = True
-        await process.bury()
+        await process.bury(self.director)
         self.world.disconnect()
 
     async def dispose(self) -> None:

@@ -90,7 +90,9 @@ class ListingPlay:
             await _tell_time(director, START)
             self.stage = Stage(self.seed, START, tell_time=lambda now: _tell_time(director, now))
             self.world = self._build_world()
-            self.ensemble = Ensemble(self.seed, self.url, self.stage, self.world, self.build, listens=False)
+            self.ensemble = Ensemble(
+                self.seed, self.url, self.stage, self.world, self.build, director, listens=False
+            )
             self.desk = StagedDatabase(self.url, StageClock(self.stage), self.stage, name="person")
             try:
                 await self._plan()
