@@ -48,7 +48,11 @@ _PLACES = (
     _Place("workshop", "Workshop Floor", "prints", 32, 6, members=frozenset({"beacon"})),
     _Place("attic", "The Attic (quiet)", "photos", 12, 0.4),
 )
-_LISTINGS = (("salt-road", "Salt Road", 9), ("nine-lanterns", "Nine Lanterns", 26))
+_LISTINGS = (
+    ("salt-road", "Salt Road", 9),
+    ("nine-lanterns", "Nine Lanterns", 26),
+    ("harbour-lights", "Harbour Lights", 1.5),
+)
 _GROUPS = (
     "Print Club", "Evening Painters", "Terrain Builders", "Photo Walks", "Darkroom", "Comic Readers",
     "Inkers", "Sound Hunters", "Tape Loops", "Material Nerds", "Resin Room", "Filament Friends", "Beginners",
