@@ -737,6 +737,7 @@ CREATE TABLE listing (
 ) WITH (fillfactor=70);
 CREATE INDEX listing_due ON public.listing USING btree (due_at);
 CREATE INDEX listing_host ON public.listing USING btree (platform, host);
+CREATE INDEX listing_planned ON public.listing USING btree (planned_at);
 
 CREATE TABLE login_attempt (
     key text NOT NULL,

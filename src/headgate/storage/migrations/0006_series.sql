@@ -66,6 +66,7 @@ create table listing (
 ) with (fillfactor = 70);
 
 create index listing_due on listing (due_at);
+create index listing_planned on listing (planned_at);
 create index listing_host on listing (platform, host);
 
 create table tier_change (
