@@ -59,6 +59,10 @@ union all
 select format('a stream will never be looked at: %s', c.key)
 from stream s join channel c on c.id = s.channel_id
 where s.due_at is null and c.message_scan_enabled
+union all
+select format('a stream was woken and is still to be looked at: %s', c.key)
+from stream s join channel c on c.id = s.channel_id
+where s.woken and c.message_scan_enabled
 """
 
 
