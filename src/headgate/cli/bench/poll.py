@@ -49,7 +49,7 @@ async def measure_poll(sizes: Sizes) -> Report:
             await product.work()
             advance(1)
             first_calls = world.log.counts.total()
-            # The looks that come from the beginning itself are over; from here on it is every day's work.
+            await _spread(product)
             calls: list[int] = []
             for beat in range(BEATS):
                 for n in range(sizes.changed):
@@ -87,6 +87,17 @@ async def _follow(product: Product, keys: list[str]) -> None:
         for key in keys:
             found = FoundChannel(key, key, "listing", is_series=True)
             await sources.add_in(tx, account, NewSource(found), now=now)
+
+
+async def _spread(product: Product) -> None:
+    """Let the looks of the safety net be due as they are on an ordinary day, not all after a week."""
+    async with product.database.transaction() as tx:
+        await tx.raw(
+            "update listing l set due_at = $1::timestamptz + make_interval(secs => $2 * s.share)"
+            " from (select channel_id, row_number() over (order by channel_id)::float8 / count(*) over ()"
+            " as share from listing) as s where l.channel_id = s.channel_id",
+            [product.parts.clock.now(), product.parts.settings.series.net_s],
+        )
 
 
 def _report(sizes: Sizes, calls: list[int], *, first_calls: int, found: int) -> Report:
