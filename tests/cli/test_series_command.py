@@ -195,13 +195,14 @@ def test_a_source_that_somebody_follows_stays_without_its_series(shelf: Ledger) 
     assert "has no source to look at" in shelf.refused("series", "look", "salt road")
 
 
-def test_a_detached_source_that_nothing_else_needs_is_gone_and_the_chapters_stay(shelf: Ledger) -> None:
+def test_a_detached_source_that_nothing_else_needs_is_gone_with_what_it_alone_brought(shelf: Ledger) -> None:
     shelf.said("series", "add", "salt-road")
     shelf.carry_out("poll")
     assert "has no source 'feeds'" in shelf.refused("series", "detach", "salt road", "feeds", "--yes")
     assert "--yes" in shelf.refused("series", "detach", "salt road", "salt-road")
     assert shelf.document("series", "detach", "salt road", "salt-road", "--yes")["source_removed"]
-    assert "no source has it any more" in shelf.said("series", "show", "salt road")
+    assert "It has no chapter yet." in shelf.said("series", "show", "salt road")
+    assert shelf.values("select count(*) from chapter") == [0]
 
 
 def test_a_look_is_asked_for_by_series_or_source(shelf: Ledger) -> None:

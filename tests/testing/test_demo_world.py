@@ -27,7 +27,7 @@ def test_it_opens_with_a_library_to_browse() -> None:
     messages = [message for key in world.streams for message in world.messages(key)]
     forum = next(stream for stream in world.streams.values() if stream.is_forum)
     assert 450 <= len(messages) <= 800
-    assert (len(world.accounts), len(world.streams), len(world.listings), len(world.groups)) == (2, 8, 2, 20)
+    assert (len(world.accounts), len(world.streams), len(world.listings), len(world.groups)) == (2, 8, 3, 20)
     assert len({message.topic for message in world.messages(forum.key)}) == len(forum.topics) == 12
     assert {a.mime_type.partition("/")[0] for m in messages for a in m.attachments} >= {
         "image",

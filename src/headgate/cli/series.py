@@ -197,7 +197,7 @@ def detach(
             named = await get_named_series(tx, series)
             meant = await get_source(tx, named, source)
         shown = f"{meant.title} ({meant.platform})"
-        confirm(f"Let {shown} bring {named.title} no more? The chapters stay.", yes=yes)
+        confirm(f"Let {shown} bring {named.title} no more? What it alone has brought may go too.", yes=yes)
         async with desk.database.transaction() as tx:
             gone = await listing_requests.detach(tx, named.id, meant.channel_id, now=desk.clock.now())
         if as_json:

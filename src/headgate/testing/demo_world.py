@@ -51,7 +51,7 @@ _PLACES = (
 _LISTINGS = (
     ("salt-road", "Salt Road", 9),
     ("nine-lanterns", "Nine Lanterns", 26),
-    ("harbour-lights", "Harbour Lights", 1.5),
+    ("harbour-lights", "Harbour Lights", 4),
 )
 _GROUPS = (
     "Print Club", "Evening Painters", "Terrain Builders", "Photo Walks", "Darkroom", "Comic Readers",
