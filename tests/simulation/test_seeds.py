@@ -9,7 +9,7 @@ import pytest
 
 from headgate.testing.simulator import Outcome, Theatre
 
-PLAYS = 200
+PLAYS = 300
 PER_TEST = 10
 FAULTS = "wild"
 
