@@ -73,6 +73,15 @@ update sighting set verdict = 'too_large'
 -- name: refuse
 alter table item add constraint refused check (title not like 'bad%%') not valid
 
+-- name: refuse_all
+alter table item add constraint refused check (false) not valid
+
+-- name: hide
+update item set hidden = true
+
+-- name: shown
+select title from item where not hidden order by title
+
 -- name: permit
 alter table item drop constraint refused
 """,
@@ -112,6 +121,12 @@ class Missing:
                 now=self.clock.now(),
                 unreadable=unreadable,
             )
+
+    async def accept_waiting(self, *messages: Message) -> None:
+        """Take messages in at a time when no item can be made, so that they are left to ingesting."""
+        await self.change("refuse_all")
+        await self.accept(*messages)
+        await self.change("permit")
 
     async def stepper(self) -> Stepper:
         if self._claimer is None:

@@ -20,7 +20,7 @@ from headgate.testing import file_of
 
 async def test_more_than_a_batch_is_made_by_successors(missing: Missing) -> None:
     names = [f"{number:04}" for number in range(BATCH + 20)]
-    await missing.accept(
+    await missing.accept_waiting(
         *(missing.world.post(STREAM, files=[file_of(f"{name}.zip", name.encode())]) for name in names)
     )
     await missing.carry_out()
@@ -29,7 +29,7 @@ async def test_more_than_a_batch_is_made_by_successors(missing: Missing) -> None
 
 async def test_accepting_and_ingesting_never_wait_for_each_other(missing: Missing) -> None:
     message = missing.world.post(STREAM, files=[file_of("first.zip", b"one")])
-    await missing.accept(message)
+    await missing.accept_waiting(message)
     holds_the_job, accepting = asyncio.Event(), asyncio.Event()
 
     async def accept_again() -> None:
@@ -58,7 +58,7 @@ async def test_accepting_and_ingesting_never_wait_for_each_other(missing: Missin
 
 
 async def test_a_discarded_letter_holds_until_something_new_comes(missing: Missing) -> None:
-    await missing.accept(missing.world.post(STREAM, files=[file_of("first.zip", b"one")]))
+    await missing.accept_waiting(missing.world.post(STREAM, files=[file_of("first.zip", b"one")]))
     now = missing.clock.now()
     letter = DeadLetter(
         id=missing.ids.new(),
@@ -78,6 +78,6 @@ async def test_a_discarded_letter_holds_until_something_new_comes(missing: Missi
         await discard(tx, letter.id, now=now)
     assert await missing.work() == 0
     missing.clock.advance(400)
-    await missing.accept(missing.world.post(STREAM, files=[file_of("second.zip", b"two")]))
+    await missing.accept_waiting(missing.world.post(STREAM, files=[file_of("second.zip", b"two")]))
     await missing.work()
     assert await missing.column("titles") == ["first", "second"]

@@ -10,11 +10,7 @@ from missing import STREAM, Missing
 
 from headgate.outflow.follows import follow
 from headgate.outflow.notify import Notifier
-from headgate.storage.database import Tx
 from headgate.storage.follows import Subject
-from headgate.storage.news import note_new_items
-from headgate.storage.queries import Query
-from headgate.storage.sightings import NewItem, insert_items
 from headgate.testing import file_of
 
 
@@ -98,29 +94,3 @@ async def test_nothing_is_written_where_nobody_follows(missing: Missing, user: U
     assert await run(missing, "select last_value, is_called from news_id_seq") == [
         {"last_value": 1, "is_called": False}
     ]
-
-
-class CountingTx(Tx):
-    """A transaction that counts its statements."""
-
-    statements = 0
-
-    async def execute(self, query: Query, /, **parameters: Any) -> int:
-        self.statements += 1
-        return await super().execute(query, **parameters)
-
-
-async def test_the_cost_for_those_who_follow_nothing_is_one_statement_a_batch(
-    missing: Missing, user: UUID
-) -> None:
-    now = missing.clock.now()
-    async with missing.database.transaction() as tx:
-        items = [
-            NewItem(missing.ids.new(), missing.ids.new(), f"key {n}", "file", f"name {n}", 1, now)
-            for n in range(100)
-        ]
-        await insert_items(tx, missing.channel_id, items, now=now)
-        counting = CountingTx(tx.connection)
-        ids = [item.id for item in items]
-        assert await note_new_items(counting, missing.channel_id, ids, now=now) == 0
-        assert counting.statements == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -64,13 +63,15 @@ def sighting(message: str, attachment: str = "a0", *, verdict: str = "kept") -> 
 
 
 def later(seen: NewSighting, **changes: str) -> NewSighting:
-    return replace(seen, version_at=seen.version_at + timedelta(seconds=1), **changes)
+    return seen._replace(version_at=seen.version_at + timedelta(seconds=1), **changes)
 
 
 async def see(database: Database, *seen: NewSighting) -> tuple[int, int]:
     """Return how many were new and kept, and how many messages hold something kept afterwards."""
     async with database.transaction() as tx:
-        new_kept = await upsert_sightings(tx, CHANNEL, seen, now=NOW, seen_at=NOW)
+        new_kept = await upsert_sightings(
+            tx, CHANNEL, seen, item_ids=[None] * len(seen), now=NOW, seen_at=NOW
+        )
         return new_kept, await tx.value(Q["message_count"])
 
 

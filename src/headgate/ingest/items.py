@@ -10,24 +10,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from headgate.catalogue.making import Made, make_items
 from headgate.domain.errors import error_class
-from headgate.domain.items import content_key, item_kind, item_title
 from headgate.domain.misses import MISS_CAP
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
-from headgate.storage import misses, news, sightings
+from headgate.storage import misses, sightings
 from headgate.storage.database import Refused, Tx
 from headgate.storage.events import Event, publish
-from headgate.storage.judging import show_items_of
+from headgate.storage.judging import show_items
 from headgate.storage.misses import Failure
 from headgate.storage.news import NOTIFY
-from headgate.storage.sightings import NewItem, WaitingSighting
+from headgate.storage.sightings import WaitingSighting
 
 KIND = "ingest"
 BATCH = 500
+NOTHING = Made()
 
 
 class WaitingRows:
@@ -47,19 +48,12 @@ class WaitingRows:
 class Outcome:
     """What came of some sightings."""
 
-    new_items: int
-    made: tuple[WaitingSighting, ...]
-    failures: tuple[Failure, ...]
-    news: int = 0
-    """New items that somebody wants to hear of."""
+    linked: tuple[WaitingSighting, ...] = ()
+    made: Made = NOTHING
+    failures: tuple[Failure, ...] = ()
 
     def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
-            self.new_items + other.new_items,
-            self.made + other.made,
-            self.failures + other.failures,
-            self.news + other.news,
-        )
+        return Outcome(self.linked + other.linked, self.made + other.made, self.failures + other.failures)
 
 
 @dataclass
@@ -86,53 +80,35 @@ class Ingest:
 
     async def _make(self, tx: Tx, channel_id: UUID, waiting: Sequence[WaitingSighting]) -> Outcome:
         """Make items of all; if the database refuses, of each half, down to the row that is to blame."""
-        items = [self._item(sighting) for sighting in waiting]
-        now = self.clock.now()
         try:
             async with tx.attempt():
-                made = await sightings.insert_items(tx, channel_id, items, now=now)
-                new = [item.id for item in items] if made else []
-                told = await news.note_new_items(tx, channel_id, new, now=now)
+                made = await make_items(tx, channel_id, waiting, ids=self.ids, now=self.clock.now())
         except Refused as error:
             if len(waiting) == 1:
-                return Outcome(0, (), (_failure(waiting[0], error),))
+                return Outcome(failures=(_failure(waiting[0], error),))
             middle = len(waiting) // 2
             first = await self._make(tx, channel_id, waiting[:middle])
             return first + await self._make(tx, channel_id, waiting[middle:])
-        return Outcome(made, tuple(waiting), (), told)
+        return Outcome(tuple(waiting), made)
 
     async def _settle(self, tx: Tx, channel_id: UUID, outcome: Outcome) -> None:
-        """Write down what failed, and forget the misses of what did not."""
+        """Give sightings their items, write down what failed, and forget the misses of what did not."""
+        linked, made = outcome.linked, outcome.made
+        await sightings.link_items(tx, sighting_ids=[each.id for each in linked], item_ids=made.item_ids)
         await misses.resolve(
             tx,
             channel_id,
-            message_keys=[sighting.message_key for sighting in outcome.made],
-            attachment_keys=[sighting.attachment_key for sighting in outcome.made],
+            message_keys=[each.message_key for each in linked],
+            attachment_keys=[each.attachment_key for each in linked],
         )
         await misses.note_failed_sightings(
             tx, channel_id, outcome.failures, ids=self.ids, now=self.clock.now(), cap=self.miss_cap
         )
-        # An item that is known may be hidden, because so far nothing of it was kept.
-        shown = await show_items_of(tx, [sighting.id for sighting in outcome.made])
-        if outcome.new_items or shown:
+        shown = await show_items(tx, sorted(set(made.known_ids)))
+        if made.new_items or shown:
             await publish(tx, Event("items"))
-        if outcome.news:
+        if made.news:
             await enqueue(tx, [Wake(NOTIFY, str(channel_id))])
-
-    def _item(self, sighting: WaitingSighting) -> NewItem:
-        return NewItem(
-            id=self.ids.new(),
-            sighting_id=sighting.id,
-            content_key=content_key(
-                message_key=sighting.message_key,
-                attachment_key=sighting.attachment_key,
-                content_id=sighting.content_id,
-            ),
-            kind=item_kind(file_name=sighting.file_name, mime_type=sighting.mime_type, url=sighting.url),
-            title=item_title(sighting.file_name, mime_type=sighting.mime_type, url=sighting.url),
-            size_bytes=sighting.size_bytes,
-            sent_at=sighting.sent_at,
-        )
 
 
 def _failure(sighting: WaitingSighting, error: Refused) -> Failure:

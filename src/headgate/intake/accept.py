@@ -10,19 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.filters import KEPT, Candidate
+from headgate.domain.filters import Candidate
 from headgate.domain.messages import Attachment, Message
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import RATE_OVER_H, raised_rate
 from headgate.domain.text import LONGEST_KEY, clipped, is_key, is_whole, storable
-from headgate.jobs.kinds import Wake
-from headgate.jobs.wake import enqueue
+from headgate.intake.storing import store_sightings
 from headgate.kernel.clock import utc_from_timestamp
 from headgate.kernel.ids import Ids
-from headgate.storage import judging, misses, streams
+from headgate.storage import misses, streams
 from headgate.storage.database import Tx
-from headgate.storage.events import Event, publish
-from headgate.storage.sightings import NewSighting, upsert_sightings
+from headgate.storage.sightings import NewSighting
 from headgate.storage.streams import LockedStream
 
 NEVER_EDITED = utc_from_timestamp(0)
@@ -49,28 +47,20 @@ async def accept_messages(
     seen_at: datetime | None = None,
     unreadable: Sequence[str] = (),
 ) -> Accepted:
-    """Store what messages hold, wake its ingest, and keep count, all under the stream's lock.
+    """Store what messages hold with its items, and keep count, all under the stream's lock.
 
     `seen_at` is when they were asked for, if that was before now: what was deleted later stays so.
-
-    The wake-up comes before the sightings: it may wait for a running ingest, which in turn wants the
-    sightings. Whoever holds sightings must not wait for a job.
     """
     await streams.lock_stream(tx, channel_id)
     fitting = [message for message in messages if _fits(message)]
-    odd = [clipped(message.key) for message in messages if not _fits(message)]
+    odd = []
+    if len(fitting) < len(messages):
+        odd = [clipped(message.key) for message in messages if not _fits(message)]
     newest = {message.key: message for message in sorted(fitting, key=_version)}
     sightings = [
         sighting for message in newest.values() for sighting in sightings_of(message, rules=rules, ids=ids)
     ]
-    if any(sighting.verdict == KEPT for sighting in sightings):
-        await enqueue(tx, [Wake("ingest", str(channel_id))])
-    holding = sorted({sighting.message_key for sighting in sightings})
-    known_items = await judging.list_items_of(tx, channel_id, holding)
-    new_kept = await upsert_sightings(tx, channel_id, sightings, now=now, seen_at=seen_at or now)
-    # Settings may have changed since it was seen last, and so may the message: nobody else looks at it again.
-    if await judging.show_items(tx, known_items):
-        await publish(tx, Event("items"))
+    new_kept = await store_sightings(tx, channel_id, sightings, ids=ids, now=now, seen_at=seen_at or now)
     await misses.clear_read(tx, channel_id, list(newest))
     missing = list(dict.fromkeys([*unreadable, *odd]))
     await misses.note_unreadable(tx, channel_id, missing, ids=ids, now=now)

@@ -19,6 +19,7 @@ from headgate.domain.rules import ChannelRules
 from headgate.domain.text import storable
 from headgate.intake.accept import NEVER_EDITED
 from headgate.intake.entries import LONGEST_TITLE, LONGEST_URL, Answered, mark_entries
+from headgate.intake.storing import store_sightings
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
@@ -26,7 +27,7 @@ from headgate.storage import releases
 from headgate.storage.database import Refused, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.releases import NewRelease, Taken
-from headgate.storage.sightings import NewSighting, rename_posts, upsert_sightings
+from headgate.storage.sightings import NewSighting, rename_posts
 
 Bad = tuple[UUID, BadEntry]
 
@@ -124,10 +125,9 @@ async def _take(tx: Tx, listed: Sequence[NewRelease], *, ids: Ids, now: datetime
 async def _take_posts(
     tx: Tx, channel_id: UUID, entries: Sequence[Entry], *, rules: ChannelRules, ids: Ids, now: datetime
 ) -> bool:
-    """Store entries that are no chapters as sightings of posts; ingesting makes items of those kept."""
-    await enqueue(tx, [Wake("ingest", str(channel_id))])
+    """Store entries that are no chapters as sightings of posts, with items of those kept."""
     sightings = [_post(entry, rules=rules, ids=ids, now=now) for entry in entries]
-    new_kept = await upsert_sightings(tx, channel_id, sightings, now=now, seen_at=now)
+    new_kept = await store_sightings(tx, channel_id, sightings, ids=ids, now=now, seen_at=now)
     renamed = await rename_posts(tx, channel_id, [sighting.message_key for sighting in sightings])
     return bool(new_kept or renamed)
 

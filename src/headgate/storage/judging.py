@@ -99,13 +99,6 @@ async def show_items_of(tx: Tx, sighting_ids: Sequence[UUID]) -> int:
     return await tx.execute(Q["show_items"], item_ids=item_ids) if item_ids else 0
 
 
-async def list_items_of(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> list[UUID]:
-    """Return the items that messages are known by."""
-    if not message_keys:
-        return []
-    return await tx.column(Q["list_items_of"], channel_id=channel_id, message_keys=list(message_keys))
-
-
 async def show_items(tx: Tx, item_ids: Sequence[UUID]) -> int:
     """Show those of the items that have something kept, hide the others; returns how many changed."""
     if not item_ids:

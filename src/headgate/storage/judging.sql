@@ -59,11 +59,6 @@ select exists (
     select from sighting where id = any(%(ids)s::uuid[]) and item_id is null and not missed
 )
 
--- name: list_items_of
--- The items that these messages are known by.
-select distinct item_id from sighting
-where channel_id = %(channel_id)s and message_key = any(%(message_keys)s::text[]) and item_id is not null
-
 -- name: lock_known_items
 -- Items whose sightings may have changed, in the order in which everybody locks them.
 select id from item where id = any(%(item_ids)s::uuid[]) order by id for no key update
@@ -77,11 +72,12 @@ order by i.id for no key update
 
 -- name: show_items
 -- An item is shown if any of its sightings is kept, and hidden if none is; nothing of it is lost. One whose
--- message has been edited since, and that nothing else speaks of, stays as it is.
+-- message has been edited since, and that nothing else speaks of, stays as it is. The limits keep the planner from
+-- reading every sighting that there is.
 update item i set hidden = not i.hidden
 where i.id = any(%(item_ids)s::uuid[])
-  and i.hidden = exists (select from sighting s where s.item_id = i.id and s.verdict = 'kept')
-  and exists (select from sighting s where s.item_id = i.id)
+  and i.hidden = ((select true from sighting s where s.item_id = i.id and s.verdict = 'kept' limit 1) is not null)
+  and (select true from sighting s where s.item_id = i.id limit 1) is not null
 
 -- name: note_progress
 -- How far the judging has come.

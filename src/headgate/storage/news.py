@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -27,16 +26,6 @@ class Told:
 
 async def list_channels_with_news(tx: Tx, *, limit: int) -> list[str]:
     return await tx.column(Q["list_channels_with_news"], limit=limit)
-
-
-async def note_new_items(tx: Tx, channel_id: UUID, item_ids: Sequence[UUID], *, now: datetime) -> int:
-    """Note which of a channel's new items somebody wants to hear of; returns how many.
-
-    Ids of items that do not exist are passed over. If there are some, wake `NOTIFY` for the channel.
-    """
-    if not item_ids:
-        return 0
-    return await tx.execute(Q["note_new_items"], channel_id=channel_id, item_ids=list(item_ids), now=now)
 
 
 async def tell_news(tx: Tx, channel_id: UUID, *, limit: int, now: datetime, push_at: datetime) -> Told:

@@ -18,20 +18,6 @@ where w.channel_id is not null
   )
 limit %(limit)s
 
--- name: note_new_items
--- Items are news where somebody follows their channel or a search that they match, once that began. Where nobody does,
--- the first condition is all that is looked at.
-insert into news (channel_id, item_id, at)
-select i.channel_id, i.id, %(now)s
-from item i
-where (select exists (select from follow where channel_id = %(channel_id)s)
-           or exists (select from follow where search is not null))
-  and i.id = any(%(item_ids)s::uuid[]) and i.channel_id = %(channel_id)s and not i.hidden
-  and (exists (select from follow f where f.channel_id = %(channel_id)s and f.since <= i.sent_at)
-       or exists (select from follow f where f.search is not null and f.since <= i.sent_at
-                  and headgate_words_match(headgate_words(f.search), headgate_words(i.title))))
-order by i.sent_at, i.id
-
 -- name: tell_news
 -- The next news of a channel becomes a notification for each user with a follow that wants it, and is news no more. A
 -- user is told once a chapter, or once a chapter and source if one of the matching follows says so; what was told

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from headgate.storage.database import Tx
@@ -13,8 +13,7 @@ from headgate.storage.queries import load_queries
 Q = load_queries("sightings")
 
 
-@dataclass(frozen=True)
-class NewSighting:
+class NewSighting(NamedTuple):
     """One attachment seen in one message, with its verdict: kept, or why not."""
 
     id: UUID
@@ -38,8 +37,7 @@ class NewSighting:
     settings_hash: str
 
 
-@dataclass(frozen=True)
-class WaitingSighting:
+class WaitingSighting(NamedTuple):
     """A kept sighting that is no item yet."""
 
     id: UUID
@@ -54,12 +52,21 @@ class WaitingSighting:
     sent_at: datetime
 
 
-@dataclass(frozen=True)
-class NewItem:
+class KnownSighting(NamedTuple):
+    """What is known of an attachment that was seen before."""
+
+    message_key: str
+    attachment_key: str
+    version_at: datetime
+    content_id: str
+    verdict: str
+    item_id: UUID | None
+
+
+class NewItem(NamedTuple):
     """An item that a sighting asks for."""
 
     id: UUID
-    sighting_id: UUID
     content_key: str
     kind: str
     title: str
@@ -67,43 +74,51 @@ class NewItem:
     sent_at: datetime
 
 
+class NewItems(NamedTuple):
+    """How many items are new, and how many of them somebody wants to hear of."""
+
+    new_items: int
+    news: int
+
+
+class _Found(NamedTuple):
+    content_key: str
+    id: UUID
+
+
+async def list_known(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> list[KnownSighting]:
+    """Return what was seen in messages before."""
+    if not message_keys:
+        return []
+    return await tx.all(
+        KnownSighting, Q["list_known"], channel_id=channel_id, message_keys=list(message_keys)
+    )
+
+
 async def upsert_sightings(
-    tx: Tx, channel_id: UUID, sightings: Sequence[NewSighting], *, now: datetime, seen_at: datetime
+    tx: Tx,
+    channel_id: UUID,
+    sightings: Sequence[NewSighting],
+    *,
+    item_ids: Sequence[UUID | None],
+    now: datetime,
+    seen_at: datetime,
 ) -> int:
     """Store what was seen, and keep the stream's count of messages; returns how many are new and kept.
 
-    The caller holds the stream's lock: what others change meanwhile would be counted wrongly.
+    Each is given its item, if that is made already. The caller holds the stream's lock: what others change
+    meanwhile would be counted wrongly.
     """
     if not sightings:
         return 0
-    new_kept = await tx.value(
+    return await tx.value(
         Q["upsert_sightings"],
         channel_id=channel_id,
         now=now,
         seen_at=seen_at,
-        ids=[s.id for s in sightings],
-        message_keys=[s.message_key for s in sightings],
-        attachment_keys=[s.attachment_key for s in sightings],
-        positions=[s.position for s in sightings],
-        topics=[s.topic for s in sightings],
-        albums=[s.album for s in sightings],
-        authors=[s.author for s in sightings],
-        from_bots=[s.from_bot for s in sightings],
-        from_webhooks=[s.from_webhook for s in sightings],
-        urls=[s.url for s in sightings],
-        file_names=[s.file_name for s in sightings],
-        sizes=[s.size_bytes for s in sightings],
-        mime_types=[s.mime_type for s in sightings],
-        content_ids=[s.content_id for s in sightings],
-        sent_ats=[s.sent_at for s in sightings],
-        version_ats=[s.version_at for s in sightings],
-        verdicts=[s.verdict for s in sightings],
-        settings_hashes=[s.settings_hash for s in sightings],
+        item_id=list(item_ids),
+        **_columns(NewSighting._fields, sightings),
     )
-    topics = sorted({s.topic for s in sightings if s.topic})
-    if topics:
-        await tx.execute(Q["note_topics"], channel_id=channel_id, topics=topics, now=now)
-    return new_kept
 
 
 async def count_kept_messages(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> int:
@@ -138,25 +153,26 @@ async def take_waiting(tx: Tx, channel_id: UUID, *, limit: int) -> list[WaitingS
     return await tx.all(WaitingSighting, Q["take_waiting"], channel_id=channel_id, limit=limit)
 
 
-async def insert_items(tx: Tx, channel_id: UUID, items: Sequence[NewItem], *, now: datetime) -> int:
-    """Make the items that are not there, and link all sightings; returns how many are new."""
-    if not items:
-        return 0
-    made = await tx.execute(
-        Q["insert_items"],
-        channel_id=channel_id,
-        now=now,
-        ids=[item.id for item in items],
-        content_keys=[item.content_key for item in items],
-        kinds=[item.kind for item in items],
-        titles=[item.title for item in items],
-        sizes=[item.size_bytes for item in items],
-        sent_ats=[item.sent_at for item in items],
-    )
-    await tx.execute(
-        Q["link_items"],
-        channel_id=channel_id,
-        sighting_ids=[item.sighting_id for item in items],
-        content_keys=[item.content_key for item in items],
-    )
+async def insert_items(tx: Tx, channel_id: UUID, items: Sequence[NewItem], *, now: datetime) -> NewItems:
+    """Make the items that are not there; if some are news, wake `NOTIFY` for the channel."""
+    columns = _columns(NewItem._fields, items)
+    made = await tx.one(NewItems, Q["insert_items"], channel_id=channel_id, now=now, **columns)
+    if made is None:
+        raise RuntimeError("a count returned no row")
     return made
+
+
+async def find_items(tx: Tx, channel_id: UUID, content_keys: Sequence[str]) -> dict[str, UUID]:
+    """Return the items that are known by the keys of their contents."""
+    found = await tx.all(_Found, Q["find_items"], channel_id=channel_id, content_keys=list(content_keys))
+    return dict(found)
+
+
+async def link_items(tx: Tx, *, sighting_ids: Sequence[UUID], item_ids: Sequence[UUID]) -> None:
+    """Give each sighting its item."""
+    await tx.execute(Q["link_items"], sighting_ids=list(sighting_ids), item_ids=list(item_ids))
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Return rows as the arrays of their fields."""
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

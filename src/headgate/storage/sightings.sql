@@ -2,16 +2,17 @@
 -- Every candidate is seen once a message, whatever is read again; only what changed is written. A page that was
 -- read before an edit does not undo it, and another content is another item. What has changed is tried
 -- anew, and a message that is seen is not deleted. The count of messages that hold something kept follows: what they
--- held before is looked up message by message, which costs the same however much is in the channel.
+-- held before is looked up message by message, which costs the same however much is in the channel. Topics are known
+-- as soon as a message names them; one that is back is not gone any more.
 with seen as (
     select * from unnest(
-        %(ids)s::uuid[], %(message_keys)s::text[], %(attachment_keys)s::text[], %(positions)s::bigint[],
-        %(topics)s::text[], %(albums)s::text[], %(authors)s::text[], %(from_bots)s::boolean[],
-        %(from_webhooks)s::boolean[], %(urls)s::text[], %(file_names)s::text[], %(sizes)s::bigint[],
-        %(mime_types)s::text[], %(content_ids)s::text[], %(sent_ats)s::timestamptz[],
-        %(version_ats)s::timestamptz[], %(verdicts)s::text[], %(settings_hashes)s::text[]
+        %(id)s::uuid[], %(message_key)s::text[], %(attachment_key)s::text[], %(position)s::bigint[],
+        %(topic)s::text[], %(album)s::text[], %(author)s::text[], %(from_bot)s::boolean[],
+        %(from_webhook)s::boolean[], %(url)s::text[], %(file_name)s::text[], %(size_bytes)s::bigint[],
+        %(mime_type)s::text[], %(content_id)s::text[], %(sent_at)s::timestamptz[],
+        %(version_at)s::timestamptz[], %(verdict)s::text[], %(settings_hash)s::text[], %(item_id)s::uuid[]
     ) as n (id, message_key, attachment_key, position, topic, album, author, from_bot, from_webhook, url, file_name,
-            size_bytes, mime_type, content_id, sent_at, version_at, verdict, settings_hash)
+            size_bytes, mime_type, content_id, sent_at, version_at, verdict, settings_hash, item_id)
 ), kept_before as (
     select held.message_key, held.attachment_key
     from (select distinct message_key from seen) as m
@@ -24,11 +25,11 @@ with seen as (
 ), written as (
     insert into sighting as s (
         id, channel_id, message_key, attachment_key, position, topic, album, author, from_bot, from_webhook, url,
-        file_name, size_bytes, mime_type, content_id, sent_at, version_at, seen_at, verdict, settings_hash
+        file_name, size_bytes, mime_type, content_id, sent_at, version_at, seen_at, verdict, settings_hash, item_id
     )
     select n.id, %(channel_id)s, n.message_key, n.attachment_key, n.position, n.topic, n.album, n.author, n.from_bot,
            n.from_webhook, n.url, n.file_name, n.size_bytes, n.mime_type, n.content_id, n.sent_at, n.version_at,
-           %(now)s, n.verdict, n.settings_hash
+           %(now)s, n.verdict, n.settings_hash, n.item_id
     from seen n
     order by n.message_key, n.attachment_key
     on conflict (channel_id, message_key, attachment_key) do update
@@ -38,7 +39,8 @@ with seen as (
         url = excluded.url, version_at = excluded.version_at, verdict = excluded.verdict,
         settings_hash = excluded.settings_hash, missed = false,
         deleted_at = case when s.deleted_at > %(seen_at)s then s.deleted_at end,
-        item_id = case when s.content_id = excluded.content_id then s.item_id end
+        item_id = case when s.content_id = excluded.content_id then coalesce(s.item_id, excluded.item_id)
+                       else excluded.item_id end
     where excluded.version_at >= s.version_at
       and (s.topic, s.album, s.author, s.from_bot, s.from_webhook, s.file_name, s.size_bytes, s.mime_type, s.content_id,
            s.url, s.verdict, s.settings_hash,
@@ -58,8 +60,24 @@ with seen as (
     update stream set message_count = message_count + changed.by
     from (select (select count(*) from kept_after) - (select count(distinct message_key) from kept_before)) as changed (by)
     where channel_id = %(channel_id)s and changed.by <> 0
+), noted as (
+    insert into topic (channel_id, key, title, created_at)
+    select %(channel_id)s, n.topic, n.topic, %(now)s from (select distinct topic from seen) as n
+    where n.topic <> ''
+      and not exists (select from topic k where k.channel_id = %(channel_id)s and k.key = n.topic and k.gone_at is null)
+    order by n.topic
+    on conflict (channel_id, key) do update set gone_at = null
 )
 select count(*) from written where added and kept
+
+-- name: list_known
+-- What is known of messages, message by message as above.
+select held.* from unnest(%(message_keys)s::text[]) as m (message_key)
+cross join lateral (
+    select s.message_key, s.attachment_key, s.version_at, s.content_id, s.verdict, s.item_id from sighting s
+    where s.channel_id = %(channel_id)s and s.message_key = m.message_key
+    order by s.message_key, s.attachment_key offset 0
+) as held
 
 -- name: count_kept_messages
 -- How many of these messages hold something kept; message by message, which costs the same however much there is.
@@ -73,14 +91,6 @@ cross join lateral (
 -- name: shift_message_count
 -- The count of messages with something kept follows the sightings.
 update stream set message_count = message_count + %(by)s where channel_id = %(channel_id)s
-
--- name: note_topics
--- Topics are known as soon as a message names them; one that is back is not gone any more.
-insert into topic as t (channel_id, key, title, created_at)
-select %(channel_id)s, n.key, n.key, %(now)s from unnest(%(topics)s::text[]) as n (key)
-where not exists (select from topic k where k.channel_id = %(channel_id)s and k.key = n.key and k.gone_at is null)
-order by n.key
-on conflict (channel_id, key) do update set gone_at = null
 
 -- name: mark_deleted
 -- The message is gone on the platform; what was caught from it stays.
@@ -114,37 +124,64 @@ limit %(limit)s
 
 -- name: take_waiting
 -- The oldest sightings of a channel that are not items yet. They are locked in the order in which messages are taken in,
--- so that nobody waits in a circle.
+-- so that nobody waits in a circle, and each is found by its id, whatever the planner believes of how many wait.
+with waiting as materialized (
+    select id from (
+        select id, message_key, attachment_key from sighting
+        where channel_id = %(channel_id)s and verdict = 'kept' and item_id is null and not missed
+        order by id limit %(limit)s
+    ) as oldest
+    order by message_key, attachment_key
+)
 select s.id, s.channel_id, s.message_key, s.attachment_key, s.url, s.file_name, s.size_bytes, s.mime_type, s.content_id,
        s.sent_at
-from (
-    select id from sighting where channel_id = %(channel_id)s and verdict = 'kept' and item_id is null and not missed
-    order by id limit %(limit)s
-) as waiting
-join sighting s on s.id = waiting.id
-where s.verdict = 'kept' and s.item_id is null and not s.missed
-order by s.message_key, s.attachment_key
-for update of s
+from waiting
+cross join lateral (
+    select * from sighting s
+    where s.channel_id = %(channel_id)s and s.id = waiting.id and s.verdict = 'kept' and s.item_id is null
+      and not s.missed
+    limit 1 for update
+) as s
 
 -- name: insert_items
--- Many sightings can be one item: the first makes it, the others find it.
-insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
-select distinct on (n.content_key) n.id, %(channel_id)s, n.content_key, n.kind, n.title, n.size_bytes, n.sent_at,
-       %(now)s
-from unnest(
-    %(ids)s::uuid[], %(content_keys)s::text[], %(kinds)s::text[], %(titles)s::text[], %(sizes)s::bigint[],
-    %(sent_ats)s::timestamptz[]
-) as n (id, content_key, kind, title, size_bytes, sent_at)
-order by n.content_key, n.id
-on conflict (channel_id, content_key) do nothing
+-- Items that are not there yet, in the order of their keys, so that nobody waits in a circle. They are news where
+-- somebody follows their channel or a search that they match, once that began; where nobody does, the first condition
+-- is all that is looked at.
+with made as (
+    insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
+    select n.id, %(channel_id)s, n.content_key, n.kind, n.title, n.size_bytes, n.sent_at, %(now)s
+    from unnest(
+        %(id)s::uuid[], %(content_key)s::text[], %(kind)s::text[], %(title)s::text[], %(size_bytes)s::bigint[],
+        %(sent_at)s::timestamptz[]
+    ) as n (id, content_key, kind, title, size_bytes, sent_at)
+    order by n.content_key
+    on conflict (channel_id, content_key) do nothing
+    returning id, sent_at, title
+), told as (
+    insert into news (channel_id, item_id, at)
+    select %(channel_id)s, i.id, %(now)s
+    from made i
+    where (select exists (select from follow where channel_id = %(channel_id)s)
+               or exists (select from follow where search is not null))
+      and (exists (select from follow f where f.channel_id = %(channel_id)s and f.since <= i.sent_at)
+           or exists (select from follow f where f.search is not null and f.since <= i.sent_at
+                      and headgate_words_match(headgate_words(f.search), headgate_words(i.title))))
+    order by i.sent_at, i.id
+    returning id
+)
+select (select count(*) from made) as new_items, (select count(*) from told) as news
 
--- name: link_items
--- Each sighting learns its item, whether it was made just now or long ago; each item is found by its key.
-update sighting s set item_id = i.id
-from unnest(%(sighting_ids)s::uuid[], %(content_keys)s::text[]) as n (sighting_id, content_key)
+-- name: find_items
+-- What is known by these keys.
+select n.content_key, i.id from unnest(%(content_keys)s::text[]) as n (content_key)
 cross join lateral (
     select id from item where channel_id = %(channel_id)s and content_key = n.content_key limit 1
 ) as i
+
+-- name: link_items
+-- Each sighting learns its item, whether it was made just now or long ago.
+update sighting s set item_id = n.item_id
+from unnest(%(sighting_ids)s::uuid[], %(item_ids)s::uuid[]) as n (sighting_id, item_id)
 where s.id = n.sighting_id
 
 -- name: rename_posts

@@ -1,4 +1,4 @@
-"""From messages to sightings and items, through the same functions that scans, listeners and ingest use.
+"""From messages to sightings and items, through the same functions that scans and listeners use.
 
 Ours, the bare batches and the single rows take turns on the same rows; the median of the rounds counts.
 """
@@ -88,7 +88,7 @@ class Bench:
         await self.connection.execute("truncate sighting, item cascade")
 
     async def take_in(self, channel_id: UUID, messages: Sequence[Message]) -> float:
-        """Return things a second: pages as a scan writes them, and the batches of the ingest they wake."""
+        """Return things a second: pages as a scan writes them, and whatever jobs they wake."""
         began_s = perf_counter()
         for first in range(0, len(messages), PAGE):
             await self._accept(channel_id, messages[first : first + PAGE])

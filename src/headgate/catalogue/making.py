@@ -1,0 +1,89 @@
+"""Makes items of what was seen: one for each content, however often it was posted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from headgate.domain.items import content_key, item_kind, item_title
+from headgate.kernel.ids import Ids
+from headgate.storage import sightings
+from headgate.storage.database import Tx
+from headgate.storage.sightings import NewItem
+
+
+class Seen(Protocol):
+    """What an item is made of: a sighting that is about to be stored, or one that waits."""
+
+    @property
+    def message_key(self) -> str: ...
+    @property
+    def attachment_key(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def file_name(self) -> str: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def mime_type(self) -> str: ...
+    @property
+    def content_id(self) -> str: ...
+    @property
+    def sent_at(self) -> datetime: ...
+
+
+@dataclass(frozen=True)
+class Made:
+    """The items of some things that were seen."""
+
+    item_ids: tuple[UUID, ...] = ()
+    """Of each thing, in their order."""
+    new_items: int = 0
+    known_ids: tuple[UUID, ...] = ()
+    """Items that were there before; so far nothing of them may have been kept."""
+    news: int = 0
+    """New items that somebody wants to hear of."""
+
+    def __add__(self, other: Made) -> Made:
+        return Made(
+            self.item_ids + other.item_ids,
+            self.new_items + other.new_items,
+            self.known_ids + other.known_ids,
+            self.news + other.news,
+        )
+
+
+async def make_items(tx: Tx, channel_id: UUID, seen: Sequence[Seen], *, ids: Ids, now: datetime) -> Made:
+    """Make the items that are not there yet, and note which of them are news."""
+    if not seen:
+        return Made()
+    keys = [_key_of(each) for each in seen]
+    firsts = dict(zip(reversed(keys), reversed(seen), strict=True))
+    items = {key: _item(key, firsts[key], ids) for key in dict.fromkeys(keys)}
+    new_items, news = await sightings.insert_items(tx, channel_id, list(items.values()), now=now)
+    found = {key: item.id for key, item in items.items()}
+    if new_items < len(items):
+        found = await sightings.find_items(tx, channel_id, list(items))
+    known_ids = tuple(found[key] for key, item in items.items() if found[key] != item.id)
+    return Made(tuple(found[key] for key in keys), new_items, known_ids, news)
+
+
+def _key_of(seen: Seen) -> str:
+    return content_key(
+        message_key=seen.message_key, attachment_key=seen.attachment_key, content_id=seen.content_id
+    )
+
+
+def _item(key: str, seen: Seen, ids: Ids) -> NewItem:
+    return NewItem(
+        id=ids.new(),
+        content_key=key,
+        kind=item_kind(file_name=seen.file_name, mime_type=seen.mime_type, url=seen.url),
+        title=item_title(seen.file_name, mime_type=seen.mime_type, url=seen.url),
+        size_bytes=seen.size_bytes,
+        sent_at=seen.sent_at,
+    )
