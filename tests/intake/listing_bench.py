@@ -56,14 +56,18 @@ from news n join release r on r.id = n.release_id join chapter c on c.id = r.cha
 insert into app_user (id, name, password_hash, role, created_at)
 values (%(id)s, %(name)s, '', 'member', %(now)s)
 
--- name: follow_series
-insert into follow (id, user_id, series_id, since) values (%(id)s, %(user_id)s, %(series_id)s, %(since)s)
+-- name: follow
+insert into follow (id, user_id, series_id, channel_id, since)
+values (%(id)s, %(user_id)s, %(series_id)s, %(channel_id)s, %(since)s)
 
 -- name: all_numbers
 select number from chapter order by series_id, place
 
 -- name: misses
 select message_key || ': ' || error_message from miss order by 1
+
+-- name: news_of_items
+select i.title from news n join item i on i.id = n.item_id order by 1
 
 -- name: posts
 select title from item where kind = 'post' order by title
@@ -240,12 +244,21 @@ class ListingBench:
             (host,) = await listing_overview.list_hosts(tx)
         return host
 
-    async def follow(self, series_id: UUID | None, *, name: str = "ada") -> UUID:
-        """Let a new user follow a series from now on."""
+    async def follow(
+        self, series_id: UUID | None = None, *, channel_id: UUID | None = None, name: str = "ada"
+    ) -> UUID:
+        """Let a new user follow a series or a channel from now on."""
         user_id, now = uuid4(), self.bench.clock.now()
         async with self.bench.database.transaction() as tx:
             await tx.execute(Q["add_user"], id=user_id, name=name, now=now)
-            await tx.execute(Q["follow_series"], id=uuid4(), user_id=user_id, series_id=series_id, since=now)
+            await tx.execute(
+                Q["follow"],
+                id=uuid4(),
+                user_id=user_id,
+                series_id=series_id,
+                channel_id=channel_id,
+                since=now,
+            )
         return user_id
 
     async def texts(self, name: str, **parameters: Any) -> list[str]:

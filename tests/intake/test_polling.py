@@ -79,6 +79,20 @@ async def test_an_entry_of_no_series_is_a_post_in_the_library(listed: ListingBen
     assert await listed.written_since(mark) == {"listing": 1}
 
 
+async def test_undated_posts_of_a_first_look_are_old_news(listed: ListingBench) -> None:
+    feed = await listed.add("blog", is_series=False)
+    await listed.follow(channel_id=feed.channel_id)
+    await listed.pass_time(seconds=1)
+    listed.publish("blog", "1", title="Long there", published_at=None)
+    listed.publish("blog", "2", title="Dated")
+    await listed.look(feed)
+    assert await listed.texts("news_of_items") == ["Dated"]
+    listed.publish("blog", "3", title="Came later", published_at=None)
+    await listed.look(feed)
+    assert await listed.texts("news_of_items") == ["Came later", "Dated"]
+    assert await listed.texts("posts") == ["Came later", "Dated", "Long there"]
+
+
 async def test_a_feed_brings_several_series_by_their_patterns_and_posts_besides(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.publish("dex", "7")

@@ -57,14 +57,16 @@ class Made:
         )
 
 
-async def make_items(tx: Tx, channel_id: UUID, seen: Sequence[Seen], *, ids: Ids, now: datetime) -> Made:
-    """Make the items that are not there yet, and note which of them are news."""
+async def make_items(
+    tx: Tx, channel_id: UUID, seen: Sequence[Seen], *, tell: bool = True, ids: Ids, now: datetime
+) -> Made:
+    """Make the items that are not there yet, and note which of them are news, unless nobody is to be told."""
     if not seen:
         return Made()
     keys = [_key_of(each) for each in seen]
     firsts = dict(zip(reversed(keys), reversed(seen), strict=True))
     items = {key: _item(key, firsts[key], ids) for key in dict.fromkeys(keys)}
-    new_items, news = await sightings.insert_items(tx, channel_id, list(items.values()), now=now)
+    new_items, news = await sightings.insert_items(tx, channel_id, list(items.values()), tell=tell, now=now)
     found = {key: item.id for key, item in items.items()}
     if new_items < len(items):
         found = await sightings.find_items(tx, channel_id, list(items))

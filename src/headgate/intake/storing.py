@@ -26,9 +26,16 @@ Place = tuple[str, str]
 
 
 async def store_sightings(
-    tx: Tx, channel_id: UUID, seen: Sequence[NewSighting], *, ids: Ids, now: datetime, seen_at: datetime
+    tx: Tx,
+    channel_id: UUID,
+    seen: Sequence[NewSighting],
+    *,
+    tell: bool = True,
+    ids: Ids,
+    now: datetime,
+    seen_at: datetime,
 ) -> int:
-    """Store what was seen with its items, and tell of them; returns how many are new and kept.
+    """Store what was seen with its items, and tell of them if wanted; returns how many are new and kept.
 
     The order of locks is that of ingesting: wake-ups before sightings, and items that a sighting may be
     waiting for never before that sighting. So where something waits already, everything waits.
@@ -36,7 +43,7 @@ async def store_sightings(
     message_keys = sorted({sighting.message_key for sighting in seen})
     known = {_place(each): each for each in await list_known(tx, channel_id, message_keys)}
     asking = [sighting for sighting in seen if _asks_for_item(sighting, known.get(_place(sighting)))]
-    made = await _make(tx, channel_id, asking, known, ids=ids, now=now)
+    made = await _make(tx, channel_id, asking, known, tell=tell, ids=ids, now=now)
     if made is None:
         await enqueue(tx, [Wake("ingest", str(channel_id))])
         asking, made = [], Made()
@@ -59,6 +66,7 @@ async def _make(
     asking: Sequence[NewSighting],
     known: Mapping[Place, KnownSighting],
     *,
+    tell: bool,
     ids: Ids,
     now: datetime,
 ) -> Made | None:
@@ -69,7 +77,7 @@ async def _make(
         return Made()
     try:
         async with tx.attempt():
-            return await make_items(tx, channel_id, asking, ids=ids, now=now)
+            return await make_items(tx, channel_id, asking, tell=tell, ids=ids, now=now)
     except Refused:
         return None
 

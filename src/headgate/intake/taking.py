@@ -40,6 +40,8 @@ class News:
     posts: Mapping[UUID, Sequence[Entry]] = field(default_factory=dict[UUID, Sequence[Entry]])
     bad: Sequence[Bad] = ()
     removed: Mapping[UUID, Sequence[str]] = field(default_factory=dict[UUID, Sequence[str]])
+    first_looks: frozenset[UUID] = frozenset()
+    """Listings that were never looked at before: when an undated entry of them came, nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
         posts={channel_id: each.posts for channel_id, each in found.items() if each.posts},
         bad=[(each.answered.channel_id, bad) for each in marked for bad in each.bad],
         removed=removed,
+        first_looks=frozenset(answered.channel_id for answered in answers if answered.first_look),
     )
 
 
@@ -96,8 +99,16 @@ async def take_news(
         for channel_id, keys in news.removed.items()
     ]
     posted = [
-        await _take_posts(tx, channel_id, entries, rules=rules[channel_id], ids=ids, now=now)
-        for channel_id, entries in news.posts.items()
+        await _take_posts(
+            tx,
+            channel_id,
+            entries,
+            rules=rules[channel_id],
+            first_look=channel_id in news.first_looks,
+            ids=ids,
+            now=now,
+        )
+        for channel_id, entries in sorted(news.posts.items())
     ]
     await releases.note_bad_entries(tx, [*news.bad, *outcome.refused], ids=ids, now=now)
     changed = bool(outcome.taken) or any(removed)
@@ -123,12 +134,23 @@ async def _take(tx: Tx, listed: Sequence[NewRelease], *, ids: Ids, now: datetime
 
 
 async def _take_posts(
-    tx: Tx, channel_id: UUID, entries: Sequence[Entry], *, rules: ChannelRules, ids: Ids, now: datetime
+    tx: Tx,
+    channel_id: UUID,
+    entries: Sequence[Entry],
+    *,
+    rules: ChannelRules,
+    first_look: bool,
+    ids: Ids,
+    now: datetime,
 ) -> bool:
     """Store entries that are no chapters as sightings of posts, with items of those kept."""
-    sightings = [_post(entry, rules=rules, ids=ids, now=now) for entry in entries]
-    new_kept = await store_sightings(tx, channel_id, sightings, ids=ids, now=now, seen_at=now)
-    renamed = await rename_posts(tx, channel_id, [sighting.message_key for sighting in sightings])
+    undated = [entry for entry in entries if first_look and entry.published_at is None]
+    dated = [entry for entry in entries if entry not in undated] if undated else entries
+    new_kept = 0
+    for posts, tell in ((dated, True), (undated, False)):
+        sightings = [_post(entry, rules=rules, ids=ids, now=now) for entry in posts]
+        new_kept += await store_sightings(tx, channel_id, sightings, tell=tell, ids=ids, now=now, seen_at=now)
+    renamed = await rename_posts(tx, channel_id, [entry.key for entry in entries])
     return bool(new_kept or renamed)
 
 

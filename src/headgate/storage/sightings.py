@@ -153,10 +153,12 @@ async def take_waiting(tx: Tx, channel_id: UUID, *, limit: int) -> list[WaitingS
     return await tx.all(WaitingSighting, Q["take_waiting"], channel_id=channel_id, limit=limit)
 
 
-async def insert_items(tx: Tx, channel_id: UUID, items: Sequence[NewItem], *, now: datetime) -> NewItems:
+async def insert_items(
+    tx: Tx, channel_id: UUID, items: Sequence[NewItem], *, tell: bool, now: datetime
+) -> NewItems:
     """Make the items that are not there; if some are news, wake `NOTIFY` for the channel."""
     columns = _columns(NewItem._fields, items)
-    made = await tx.one(NewItems, Q["insert_items"], channel_id=channel_id, now=now, **columns)
+    made = await tx.one(NewItems, Q["insert_items"], channel_id=channel_id, tell=tell, now=now, **columns)
     if made is None:
         raise RuntimeError("a count returned no row")
     return made

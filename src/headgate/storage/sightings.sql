@@ -161,7 +161,8 @@ with made as (
     insert into news (channel_id, item_id, at)
     select %(channel_id)s, i.id, %(now)s
     from made i
-    where (select exists (select from follow where channel_id = %(channel_id)s)
+    where %(tell)s
+      and (select exists (select from follow where channel_id = %(channel_id)s)
                or exists (select from follow where search is not null))
       and (exists (select from follow f where f.channel_id = %(channel_id)s and f.since <= i.sent_at)
            or exists (select from follow f where f.search is not null and f.since <= i.sent_at
