@@ -67,6 +67,17 @@ def test_a_new_account_shows_its_warm_up(ledger: Ledger) -> None:
     assert "0 quiet days so far" in said
 
 
+def test_an_account_can_be_called_established_later_and_new_again(ledger: Ledger) -> None:
+    ledger.said("account", "add", "simulated", "beacon", *LOGIN)
+    ledger.said("target", "refresh", "beacon")
+    assert "40 messages a minute, of at most 40" in ledger.said("account", "pace", "beacon", "--established")
+    # The next connection finds it so, and no person's pace is pinned by it.
+    ledger.said("target", "refresh", "beacon")
+    shown = ledger.document("account", "pace", "beacon")
+    assert (shown["rate"], shown["lane"]["established"], shown["lane"]["pinned"]) == (40, True, False)
+    assert "10 messages a minute" in ledger.said("account", "pace", "beacon", "--slow-start")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

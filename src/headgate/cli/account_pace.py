@@ -34,6 +34,12 @@ def pace(
     groups: Annotated[
         str | None, typer.Option(metavar="N|default", help="Groups that are sent to at once.")
     ] = None,
+    established: Annotated[
+        bool | None,
+        typer.Option(
+            "--established/--slow-start", help="In use for long, or new: its pace then grows by days."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how fast an account sends, why, and how that changed; or set it, while it is sending."""
@@ -42,6 +48,7 @@ def pace(
         burst=burst,
         daily_cap=_number_or(daily_cap, "none", option="--daily-cap"),
         groups=_number_or(groups, "default", option="--groups"),
+        established=established,
     )
 
     async def look(desk: Desk) -> None:

@@ -11,7 +11,7 @@ from headgate.domain.errors import Elsewhere, UserError
 from headgate.domain.pacing import Cause, LanePlan, Pace
 from headgate.outflow.preflight import SEND, LanePlans
 from headgate.storage import lanes, sending
-from headgate.storage.channels import Account
+from headgate.storage.channels import Account, set_established
 from headgate.storage.database import Tx
 from headgate.storage.lanes import LaneChange, LaneRow
 
@@ -54,6 +54,7 @@ class PaceWish:
     burst: int | None = None
     daily_cap: int | Literal["none"] | None = None
     groups: int | Literal["default"] | None = None
+    established: bool | None = None
 
     @property
     def paces(self) -> bool:
@@ -83,6 +84,8 @@ async def change_pace(tx: Tx, account: Account, wish: PaceWish, plans_of: LanePl
     _check(wish)
     if wish.paces:
         await _change_lane(tx, account, wish, plans_of)
+    if wish.established is not None:
+        await _establish(tx, account, plans_of, established=wish.established)
     if wish.groups is not None:
         groups = None if wish.groups == "default" else wish.groups
         await sending.set_group_concurrency(tx, account.id, groups)
@@ -108,6 +111,13 @@ async def _change_lane(tx: Tx, account: Account, wish: PaceWish, plans_of: LaneP
         pace = replace(pace, daily_cap=None if wish.daily_cap == "none" else wish.daily_cap)
     plan = LanePlan(SEND, pace, lane.shared)
     await lanes.change_lanes(tx, owner=owner, plans=[plan], established=None, by_person=True)
+
+
+async def _establish(tx: Tx, account: Account, plans_of: LanePlans, *, established: bool) -> None:
+    """Let an account send at its full pace from now on, or begin slowly; limits that it has met stay."""
+    await set_established(tx, account.id, established=established)
+    plans = list(_plans(plans_of, account.platform).values())
+    await lanes.change_lanes(tx, owner=str(account.id), plans=plans, established=established, by_person=False)
 
 
 def _plans(plans_of: LanePlans, platform: str) -> dict[str, LanePlan]:

@@ -48,6 +48,10 @@ async def list_accounts(tx: Tx) -> list[Account]:
     return await tx.all(Account, Q["list_accounts"])
 
 
+async def set_established(tx: Tx, account_id: UUID, *, established: bool) -> None:
+    await tx.execute(Q["set_established"], id=account_id, established=established)
+
+
 async def set_account_state(tx: Tx, account_id: UUID, *, state: AccountState, reason: str) -> bool:
     """Change the state; false if it was so before."""
     return await tx.execute(Q["set_account_state"], id=account_id, state=state, reason=reason) == 1

@@ -15,6 +15,10 @@ on conflict (platform, name) do nothing
 -- For those who look after them, in the order in which they are shown.
 select id, platform, name, state, state_reason, established, sign_in from account order by platform, name
 
+-- name: set_established
+-- Whether an account is in use for long; its lanes follow in the same transaction.
+update account set established = %(established)s where id = %(id)s
+
 -- name: set_account_state
 -- The reason is shown to people; a change back to active clears it, and is another sign-in.
 update account set state = %(state)s, state_reason = %(reason)s, sign_in = sign_in + (%(state)s = 'active')::int

@@ -83,6 +83,8 @@ class PaceBody(BaseModel):
     burst: int | None = None
     daily_cap: int | Literal["none"] | None = None
     groups: int | Literal["default"] | None = None
+    established: bool | None = None
+    """In use for long: full pace at once, no slow start."""
 
 
 @routes.get("/accounts", door=scope("read"), tags=["accounts"])
