@@ -132,6 +132,13 @@ def test_a_run_is_paused_resumed_and_cancelled(sender: Ledger) -> None:
     assert "cannot be resumed" in sender.refused("run", "resume", "Water")
 
 
+def test_an_account_with_a_run_under_way_is_not_removed(sender: Ledger) -> None:
+    begin(sender)
+    assert "atlas has a run under way" in sender.refused("account", "remove", "atlas", "--yes")
+    sender.said("run", "cancel", "Water", "--yes")
+    assert "atlas is removed" in sender.said("account", "remove", "atlas", "--yes")
+
+
 def test_the_runs_of_a_reminder_are_cancelled_by_its_name(sender: Ledger) -> None:
     assert "No run of Water is under way" in sender.refused("reminder", "cancel", "Water", "--yes")
     begin(sender)

@@ -19,6 +19,7 @@ from headgate.cli.phrases import count_of
 from headgate.connectors.protocol import Connector, Question, SignedIn
 from headgate.domain.errors import UserError
 from headgate.intake import requests
+from headgate.outflow.controls import require_no_runs
 from headgate.storage.account_overview import AccountLine, CallsOfDay, list_account_lines, list_calls
 from headgate.storage.channels import Account, insert_account
 from headgate.storage.database import Tx
@@ -148,8 +149,10 @@ def remove(account: AccountArgument, *, yes: Yes = False) -> None:
     async def delete(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             known = await get_account(tx, account)
+            await require_no_runs(tx, known.id, name=known.name)
         confirm(f"Remove the account {known.platform}/{known.name} with its session and pace?", yes=yes)
         async with desk.database.transaction() as tx:
+            await require_no_runs(tx, known.id, name=known.name)
             done = await requests.remove_account(tx, known, now=desk.clock.now())
         typer.echo(f"{known.name} is removed{_handed_over(done, _ALONE)}.")
 

@@ -18,6 +18,12 @@ async def pause_run(tx: Tx, run_id: UUID, *, reason: str) -> bool:
     return await tx.execute(Q["pause_run"], run_id=run_id, reason=reason) == 1
 
 
+async def count_active_runs(tx: Tx, account_id: UUID) -> int:
+    """Return how many runs of an account are under way; until the transaction ends no other begins."""
+    await tx.execute(Q["hold_account"], account_id=account_id)
+    return await tx.value(Q["count_active_runs"], account_id=account_id)
+
+
 async def reopen_run(tx: Tx, run_id: UUID, stretch: Stretch, *, reason: str, now: datetime) -> None:
     """Let a run go on in a stretch of its window."""
     await tx.execute(

@@ -4,6 +4,14 @@ update run
 set state = 'paused', paused_by = 'person', reason = %(reason)s, due_at = closes_at
 where id = %(run_id)s and (state in ('waiting', 'running') or state = 'paused' and paused_by = 'account')
 
+-- name: hold_account
+-- No run of the account begins before the transaction ends; one that is just beginning is waited for.
+select from account where id = %(account_id)s for update
+
+-- name: count_active_runs
+-- Of an account, once its row is held.
+select count(*)::int from run where account_id = %(account_id)s and state in ('waiting', 'running', 'paused')
+
 -- name: reopen_run
 -- It goes on in the stretch of its window that is open or comes next.
 update run
