@@ -105,7 +105,7 @@ def test_a_series_that_is_not_there_is_told_with_the_nearest(shelf: Ledger) -> N
 def test_following_says_how_and_again_changes_it(shelf: Ledger) -> None:
     shelf.said("series", "add", "salt-road")
     assert shelf.said("series", "follow", "salt road", "--no-push", "--language", "EN") == (
-        "Ada hears of new chapters of Salt Road, in the list, only in en.\n"
+        "Ada hears of new chapters of Salt Road, in the list, only in en: what is new from now on.\n"
     )
     assert "in the list and by push, once a source" in shelf.said(
         "series", "follow", "salt road", "--per", "source"

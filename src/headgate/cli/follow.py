@@ -16,6 +16,7 @@ from headgate.cli.follow_text import (
     switches_in_words,
     switches_of,
 )
+from headgate.cli.following import begin_follow, say_follow
 from headgate.cli.jobs_tables import relative
 from headgate.cli.naming import ChannelArgument, get_channel, nearest
 from headgate.cli.output import AsJson, print_json, print_table
@@ -23,8 +24,7 @@ from headgate.cli.series_following import follow as follow_series
 from headgate.cli.user_naming import UserOption, get_user
 from headgate.domain.errors import UserError
 from headgate.outflow import follows
-from headgate.storage.database import Tx
-from headgate.storage.follows import Follow, Subject, Switches
+from headgate.storage.follows import Follow, Subject
 from headgate.storage.users import UserLine
 
 app = typer.Typer(no_args_is_help=True, help="Say what a user wants to hear of: series, channels, searches.")
@@ -49,8 +49,8 @@ def channel(
         async with desk.database.transaction() as tx:
             named = await get_channel(tx, channel, with_listings=True)
             who = await get_user(tx, user)
-            made = await _follow(tx, desk, Subject(channel_id=named.id), switches, who)
-        _say(made, who, as_json=as_json)
+            made = await begin_follow(tx, desk, Subject(channel_id=named.id), switches, who)
+        say_follow(made, who, as_json=as_json)
 
     at_desk(begin)
 
@@ -74,25 +74,10 @@ def search(
     async def begin(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             who = await get_user(tx, user)
-            made = await _follow(tx, desk, Subject(search=" ".join(words)), switches, who)
-        _say(made, who, as_json=as_json)
+            made = await begin_follow(tx, desk, Subject(search=" ".join(words)), switches, who)
+        say_follow(made, who, as_json=as_json)
 
     at_desk(begin)
-
-
-async def _follow(tx: Tx, desk: Desk, subject: Subject, switches: Switches, who: UserLine) -> Follow:
-    follow_id = await follows.follow(
-        tx, subject, switches, user_id=who.id, ids=desk.ids, now=desk.clock.now()
-    )
-    return await follows.get(tx, follow_id, user_id=who.id)
-
-
-def _say(made: Follow, who: UserLine, *, as_json: bool) -> None:
-    if as_json:
-        print_json(made)
-        return
-    what = f"everything called {made.title!r}" if made.search is not None else made.title
-    typer.echo(f"{who.name} hears of {what}, {switches_in_words(made)}: what is new from now on.")
 
 
 @app.command("list")

@@ -10,9 +10,9 @@ from headgate.cli.follow_text import (
     NoInApp,
     NoPush,
     PerOption,
-    switches_in_words,
     switches_of,
 )
+from headgate.cli.following import begin_follow, say_follow
 from headgate.cli.output import AsJson, print_json
 from headgate.cli.phrases import count_of
 from headgate.cli.series_naming import (
@@ -46,14 +46,8 @@ def follow(
         async with desk.database.transaction() as tx:
             named = await get_named_series(tx, series)
             who = await get_user(tx, user)
-            follow_id = await follows.follow(
-                tx, Subject(series_id=named.id), switches, user_id=who.id, ids=desk.ids, now=desk.clock.now()
-            )
-            made = await follows.get(tx, follow_id, user_id=who.id)
-        if as_json:
-            print_json(made)
-        else:
-            typer.echo(f"{who.name} hears of new chapters of {named.title}, {switches_in_words(made)}.")
+            made = await begin_follow(tx, desk, Subject(series_id=named.id), switches, who)
+        say_follow(made, who, as_json=as_json)
 
     at_desk(begin)
 

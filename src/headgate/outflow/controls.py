@@ -26,7 +26,7 @@ async def require_no_runs(tx: Tx, account_id: UUID, *, name: str) -> None:
         runs = "a run" if active == 1 else f"{active:,} runs"
         raise UserError(
             f"{name} has {runs} under way.",
-            remedy="`headgate run cancel` ends a run; `headgate run remainder` sends its rest from elsewhere.",
+            remedy="`headgate run cancel` ends a run; `headgate run remainder` sends the rest elsewhere.",
         )
 
 
