@@ -69,6 +69,18 @@ def test_a_feed_that_fails_says_why_in_the_list(ledger: Ledger, site: Site) -> N
     assert "`headgate explain FEED`" in text
 
 
+def test_a_feed_is_switched_off_and_on_like_any_channel(ledger: Ledger, site: Site) -> None:
+    ledger.said("feed", "add", site.feed("/feed.xml", "The Blog", "One"))
+    assert ledger.said("channel", "disable", "The Blog") == "The Blog is off.\n"
+    ledger.carry_out("poll")
+    assert ledger.values("select title from item") == []
+    (shown,) = ledger.document("feed", "list")
+    assert shown["state"] == "off"
+    assert "1 channel is looked at now" in ledger.said("channel", "enable", "The Blog")
+    ledger.carry_out("poll")
+    assert ledger.values("select title from item") == ["One"]
+
+
 def test_a_removed_feed_takes_its_posts_along(ledger: Ledger, site: Site) -> None:
     ledger.said("feed", "add", site.feed("/feed.xml", "The Blog", "One"))
     ledger.carry_out("poll", "ingest")

@@ -153,7 +153,7 @@ def enable(channel: ChannelArgument, *, topic: TopicOption = "") -> None:
             await _switch_topic(desk, channel, topic, enabled=True)
             return
         async with desk.database.transaction() as tx:
-            named = await get_channel(tx, channel, with_parents=True)
+            named = await get_channel(tx, channel, with_parents=True, with_listings=True)
             due = await requests.enable(tx, named.id, now=desk.clock.now())
         if named.parent_off:
             typer.echo(f"{named.title} is on, but {named.parent_off}, which it is in, is off.")
@@ -172,7 +172,7 @@ def disable(channel: ChannelArgument, *, topic: TopicOption = "") -> None:
             await _switch_topic(desk, channel, topic, enabled=False)
             return
         async with desk.database.transaction() as tx:
-            named = await get_channel(tx, channel, with_parents=True)
+            named = await get_channel(tx, channel, with_parents=True, with_listings=True)
             ended = await requests.disable(tx, named.id, now=desk.clock.now())
         stopped = f"; {count_of(ended, 'scan')} cancelled, what was read stays" if ended else ""
         typer.echo(f"{named.title} is off{stopped}.")
