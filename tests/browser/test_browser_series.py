@@ -34,6 +34,7 @@ def pages_of(scene: SeriesScene) -> list[str]:
         "/series?followed=true&q=nothing",
         "/series/add",
         "/series/add?platform=simulated&q=sky",
+        "/series/import",
         series,
         f"{series}/remove",
         f"{series}/sources/{scene.failing_id}/remove",

@@ -13,6 +13,8 @@ _LONGEST = 200
 _MOST_FIELDS = 10_000
 _LARGEST_FIELD_BYTES = 8 * 1000 * 1000
 """Room for the ids of a hundred thousand groups; what a whole request may have is limited before."""
+AROUND_A_FILE_BYTES = 64 * 1024
+"""What a form needs beside the file that it carries."""
 
 
 async def read_form(request: Request) -> FormData:

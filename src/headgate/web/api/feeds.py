@@ -19,11 +19,9 @@ from headgate.web.api.source_wishes import LONGEST_LANGUAGE, SourceWish, typed_t
 from headgate.web.callers import CurrentCaller
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
+from headgate.web.typed import AROUND_A_FILE_BYTES
 
 routes = Routes("/api/v1", in_schema=True)
-
-_AROUND_IT_BYTES = 64 * 1024
-"""What a form adds to its file."""
 
 
 class FeedWish(BaseModel):
@@ -112,7 +110,7 @@ async def export(site: CurrentSite, caller: CurrentCaller) -> Response:
 
 
 @routes.post(
-    "/opml", door=scope("write"), tags=["feeds"], largest_body_bytes=LARGEST_BYTES + _AROUND_IT_BYTES
+    "/opml", door=scope("write"), tags=["feeds"], largest_body_bytes=LARGEST_BYTES + AROUND_A_FILE_BYTES
 )
 async def take(site: CurrentSite, file: UploadFile) -> ImportedAnswer:
     """Follow the feeds of an OPML document, as the field `file` of a form."""

@@ -13,11 +13,10 @@ from headgate.storage.media import LARGEST_BYTES, add_media, get_media, too_larg
 from headgate.web.door import Routes, scope
 from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
+from headgate.web.typed import AROUND_A_FILE_BYTES
 
 routes = Routes("/api/v1", in_schema=True)
 
-_AROUND_IT_BYTES = 64 * 1024
-"""What a form adds to its file."""
 _UNKNOWN_TYPE = "application/octet-stream"
 
 
@@ -36,7 +35,7 @@ class MediaAnswer(BaseModel):
     door=scope("write"),
     status_code=201,
     tags=["reminders"],
-    largest_body_bytes=LARGEST_BYTES + _AROUND_IT_BYTES,
+    largest_body_bytes=LARGEST_BYTES + AROUND_A_FILE_BYTES,
 )
 async def add(site: CurrentSite, file: UploadFile) -> MediaAnswer:
     """Store a file for messages, as the field `file` of a form; an equal one is stored once."""

@@ -5,6 +5,7 @@ from headgate.web.pages import (
     accounts,
     channels,
     entrance,
+    feed_lists,
     following,
     jobs,
     library,
@@ -23,8 +24,9 @@ from headgate.web.pages import (
 ROUTES = [
     library.routes,
     channels.routes,
-    # Before the series: `add` stands where they have an id.
+    # Before the series: `add` and `import` stand where they have an id.
     series_add.routes,
+    feed_lists.routes,
     series.routes,
     sources.routes,
     following.routes,
