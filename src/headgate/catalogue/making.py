@@ -5,35 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 from uuid import UUID
 
 from headgate.domain.items import content_key, item_kind, item_title
 from headgate.kernel.ids import Ids
 from headgate.storage import sightings
 from headgate.storage.database import Tx
-from headgate.storage.sightings import NewItem
+from headgate.storage.sightings import NewItem, NewSighting, WaitingSighting
 
-
-class Seen(Protocol):
-    """What an item is made of: a sighting that is about to be stored, or one that waits."""
-
-    @property
-    def message_key(self) -> str: ...
-    @property
-    def attachment_key(self) -> str: ...
-    @property
-    def url(self) -> str: ...
-    @property
-    def file_name(self) -> str: ...
-    @property
-    def size_bytes(self) -> int: ...
-    @property
-    def mime_type(self) -> str: ...
-    @property
-    def content_id(self) -> str: ...
-    @property
-    def sent_at(self) -> datetime: ...
+Seen = NewSighting | WaitingSighting
+"""What an item is made of: a sighting that is about to be stored, or one that waits."""
 
 
 @dataclass(frozen=True)
