@@ -99,6 +99,21 @@ def test_an_address_is_added_tested_switched_and_removed(ledger: Ledger, site: S
     assert ledger.document("push", "list") == []
 
 
+def test_a_message_in_doubt_is_sent_again_only_if_somebody_says_so(told: Ledger, site: Site) -> None:
+    told.said("push", "add", site.push_url, "--name", "Phone")
+    assert "Nothing that went out to Phone failed" in told.refused("push", "repeat", "phone")
+    told.rows(
+        "insert into push (id, address_id, state, title, body, notifications, made_at, ended_at)"
+        " select gen_random_uuid(), id, 'uncertain', 'Red Moon', '', 1, now(), now() from push_address"
+    )
+    told.rows(
+        "insert into push_notification select p.address_id, n.id, p.id from push p, notification n limit 1"
+    )
+    assert "may have arrived at Phone" in told.refused("push", "repeat", "phone")
+    assert told.said("push", "repeat", "phone", "--yes") == "“Red Moon” goes out to Phone again.\n"
+    assert told.values("select state from push") == ["planned"]
+
+
 def test_an_address_that_nobody_knows_is_refused(ledger: Ledger) -> None:
     ledger.add_user("Ada")
     assert "not an address that can be pushed to" in ledger.refused("push", "add", "x", "--name", "Phone")

@@ -231,6 +231,36 @@ def history(
     at_desk(look)
 
 
+@app.command()
+def repeat(
+    address: AddressArgument, *, user: UserOption = "", yes: Yes = False, as_json: AsJson = False
+) -> None:
+    """Send the newest message again that failed, or of which nobody knows whether it arrived."""
+
+    async def send(desk: Desk) -> None:
+        addresses = _addresses(desk)
+        async with desk.database.transaction() as tx:
+            who = await get_user(tx, user)
+            meant = await _get(tx, addresses, address, who)
+            found = await addresses.list_pushes(tx, meant.id, user_id=who.id, limit=_MOST)
+        again = next((one for one in found if one.state in {"failed", "uncertain"}), None)
+        if again is None:
+            raise UserError(
+                f"Nothing that went out to {meant.name} failed or is uncertain.",
+                remedy="`headgate push history` shows what went out.",
+            )
+        if again.state == "uncertain":
+            confirm(f"“{again.title}” may have arrived at {meant.name}. Send it again?", yes=yes)
+        async with desk.database.transaction() as tx:
+            await addresses.repeat(tx, again.id, user_id=who.id)
+        if as_json:
+            print_json({"id": again.id, "title": again.title})
+        else:
+            typer.echo(f"“{again.title}” goes out to {meant.name} again.")
+
+    at_desk(send)
+
+
 def _change(
     address: str, user: str, change: Callable[[Tx, PushAddresses, PushAddress], Awaitable[None]]
 ) -> PushAddress:
