@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from headgate.domain.messages import Message
+from headgate.domain.misses import MISS_CAP, PAUSES_S
 from headgate.domain.schedule_knobs import Knobs
 from headgate.ingest.items import Ingest
 from headgate.intake.accept import accept_messages
 from headgate.intake.again import SingleMessages
-from headgate.intake.misses import MissRetries
+from headgate.intake.misses import MissRetries, retry_misses
 from headgate.intake.rechecks import Rechecks
 from headgate.intake.rules import RulesCache
 from headgate.jobs.execution import Execution
@@ -27,7 +28,7 @@ from headgate.storage.database import Database, connect
 from headgate.storage.dead_letters import DeadLetter, list_dead_letters
 from headgate.storage.misses import MissSeen, list_misses
 from headgate.storage.queries import QueryFile
-from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
+from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World, file_of
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 STREAM = "packs"
@@ -212,3 +213,18 @@ def build_missing(database: Database, url: str) -> Missing:
     messages = SingleMessages(links, rules, clock, ids)
     kinds = Kinds([MissRetries(messages).kind(), Rechecks(messages).kind(), Ingest(clock, ids).kind()])
     return Missing(database, url, clock, world, ids, links, rules, kinds)
+
+
+def post(missing: Missing, name: str) -> Message:
+    return missing.world.post(STREAM, files=[file_of(f"{name}.zip", name.encode())])
+
+
+async def retry_all(missing: Missing) -> int:
+    async with missing.database.transaction() as tx:
+        return len(await retry_misses(tx, now=missing.clock.now()))
+
+
+async def fail_until_abandoned(missing: Missing) -> None:
+    for pause_s in PAUSES_S[: MISS_CAP - 1]:
+        missing.clock.advance(pause_s)
+        await missing.work()
