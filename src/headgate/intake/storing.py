@@ -6,7 +6,7 @@ could not be made here, and with what is wanted only after settings have changed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -30,12 +30,14 @@ async def store_sightings(
     channel_id: UUID,
     seen: Sequence[NewSighting],
     *,
-    tell: bool = True,
+    untold: Container[str] = (),
     ids: Ids,
     now: datetime,
     seen_at: datetime,
 ) -> int:
-    """Store what was seen with its items, and tell of them if wanted; returns how many are new and kept.
+    """Store what was seen with its items, and tell of them; returns how many are new and kept.
+
+    Nobody is told of messages with the `untold` keys.
 
     The order of locks is that of ingesting: wake-ups before sightings, and items that a sighting may be
     waiting for never before that sighting. So where something waits already, everything waits.
@@ -43,7 +45,7 @@ async def store_sightings(
     message_keys = sorted({sighting.message_key for sighting in seen})
     known = {_place(each): each for each in await list_known(tx, channel_id, message_keys)}
     asking = [sighting for sighting in seen if _asks_for_item(sighting, known.get(_place(sighting)))]
-    made = await _make(tx, channel_id, asking, known, tell=tell, ids=ids, now=now)
+    made = await _make(tx, channel_id, asking, known, untold=untold, ids=ids, now=now)
     if made is None:
         await enqueue(tx, [Wake("ingest", str(channel_id))])
         asking, made = [], Made()
@@ -66,7 +68,7 @@ async def _make(
     asking: Sequence[NewSighting],
     known: Mapping[Place, KnownSighting],
     *,
-    tell: bool,
+    untold: Container[str],
     ids: Ids,
     now: datetime,
 ) -> Made | None:
@@ -77,7 +79,7 @@ async def _make(
         return Made()
     try:
         async with tx.attempt():
-            return await make_items(tx, channel_id, asking, tell=tell, ids=ids, now=now)
+            return await make_items(tx, channel_id, asking, untold=untold, ids=ids, now=now)
     except Refused:
         return None
 
