@@ -15,6 +15,7 @@ from headgate.domain.filters import KEPT
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
+from headgate.storage import misses
 from headgate.storage.database import Refused, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.judging import show_items
@@ -52,6 +53,7 @@ async def store_sightings(
     item_of = dict(zip(map(_place, asking), made.item_ids, strict=True))
     item_ids = [item_of.get(_place(sighting)) for sighting in seen]
     new_kept = await upsert_sightings(tx, channel_id, seen, item_ids=item_ids, now=now, seen_at=seen_at)
+    await _resolve_misses(tx, channel_id, [sighting for sighting in asking if _place(sighting) in known])
     # Settings may have changed since it was seen last, and so may the message: nobody else looks at it again.
     before = {each.item_id for each in known.values() if each.item_id is not None}
     shown = await show_items(tx, sorted(before.union(made.known_ids)))
@@ -82,6 +84,17 @@ async def _make(
             return await make_items(tx, channel_id, asking, untold=untold, ids=ids, now=now)
     except Refused:
         return None
+
+
+async def _resolve_misses(tx: Tx, channel_id: UUID, seen: Sequence[NewSighting]) -> None:
+    """Forget that no item could be made of what has one now: what was given up nobody looks at again."""
+    if seen:
+        await misses.resolve(
+            tx,
+            channel_id,
+            message_keys=[sighting.message_key for sighting in seen],
+            attachment_keys=[sighting.attachment_key for sighting in seen],
+        )
 
 
 def _asks_for_item(sighting: NewSighting, known: KnownSighting | None) -> bool:
