@@ -92,6 +92,9 @@ update item set hidden = true
 -- name: shown
 select title from item where not hidden order by title
 
+-- name: locks_of_items
+select xmax::text from item order by id
+
 -- name: permit
 alter table item drop constraint refused
 """,

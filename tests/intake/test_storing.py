@@ -63,8 +63,10 @@ async def test_a_page_from_before_an_edit_makes_no_item(missing: Missing) -> Non
 async def test_reading_it_again_makes_nothing_and_wakes_nothing(missing: Missing) -> None:
     message = missing.world.post(STREAM, files=[file_of("first.zip", b"one")])
     await missing.accept(message)
+    locks = await missing.column("locks_of_items")
     await missing.accept(message)
     assert await missing.column("titles") == ["first"]
+    assert await missing.column("locks_of_items") == locks
     assert await missing.carry_out() == 0
 
 

@@ -55,8 +55,8 @@ async def store_sightings(
     new_kept = await upsert_sightings(tx, channel_id, seen, item_ids=item_ids, now=now, seen_at=seen_at)
     await _resolve_misses(tx, channel_id, [sighting for sighting in asking if _place(sighting) in known])
     # Settings may have changed since it was seen last, and so may the message: nobody else looks at it again.
-    before = {each.item_id for each in known.values() if each.item_id is not None}
-    shown = await show_items(tx, sorted(before.union(made.known_ids)))
+    changed = _items_to_look_at(seen, known).union(made.known_ids)
+    shown = await show_items(tx, sorted(changed))
     if made.new_items or shown:
         await publish(tx, Event("items"))
     if made.news:
@@ -105,6 +105,21 @@ def _asks_for_item(sighting: NewSighting, known: KnownSighting | None) -> bool:
         return True
     other = known.item_id is None or known.content_id != sighting.content_id
     return other and sighting.version_at >= known.version_at
+
+
+def _items_to_look_at(seen: Sequence[NewSighting], known: Mapping[Place, KnownSighting]) -> set[UUID]:
+    """Return the items of which something is judged otherwise now, or is something else.
+
+    The others are left alone: whatever is read again would lock, and so write, each of its items.
+    """
+    pairs = ((sighting, known.get(_place(sighting))) for sighting in seen)
+    return {
+        before.item_id
+        for now, before in pairs
+        if before is not None
+        and before.item_id is not None
+        and (before.verdict, before.content_id) != (now.verdict, now.content_id)
+    }
 
 
 def _place(sighting: NewSighting | KnownSighting) -> Place:
