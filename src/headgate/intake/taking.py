@@ -23,7 +23,7 @@ from headgate.intake.storing import store_sightings
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
-from headgate.storage import releases
+from headgate.storage import listings, releases
 from headgate.storage.database import Refused, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.releases import NewRelease, Taken
@@ -90,7 +90,8 @@ async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
 async def take_news(
     tx: Tx, news: News, *, rules: Mapping[UUID, ChannelRules], ids: Ids, now: datetime
 ) -> Outcome:
-    """Take in what is new with all that follows."""
+    """Take in what is new with all that follows; of listings with posts only one at a time does so."""
+    await listings.lock_listings(tx, list(news.posts))
     outcome = await _take(tx, news.releases, ids=ids, now=now)
     removed = [
         await releases.mark_removed(tx, channel_id, keys, now=now)
