@@ -69,6 +69,9 @@ select message_key || ': ' || error_message from miss order by 1
 -- name: news_of_items
 select i.title from news n join item i on i.id = n.item_id order by 1
 
+-- name: waiting_for_a_lock
+select query from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+
 -- name: posts
 select title from item where kind = 'post' order by title
 

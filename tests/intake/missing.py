@@ -71,6 +71,16 @@ update channel set message_scan_enabled = false
 -- name: reject
 update sighting set verdict = 'too_large'
 
+-- name: give_up
+update miss set state = 'abandoned', due_at = null
+
+-- name: hold_item
+insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
+select gen_random_uuid(), id, 'content:zz', 'file', 'held', 1, created_at, created_at from channel
+
+-- name: those_who_wait
+select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+
 -- name: refuse
 alter table item add constraint refused check (title not like 'bad%%') not valid
 
@@ -82,6 +92,9 @@ update item set hidden = true
 
 -- name: shown
 select title from item where not hidden order by title
+
+-- name: locks_of_items
+select xmax::text from item order by id
 
 -- name: permit
 alter table item drop constraint refused
@@ -187,6 +200,12 @@ class Missing:
     async def change(self, name: str) -> None:
         async with self.database.transaction() as tx:
             await tx.execute(Q[name])
+
+    async def wait_for_waiting(self, many: int) -> None:
+        """Return once so many transactions wait for others."""
+        async with self.database.autocommit() as tx:
+            while await tx.value(Q["those_who_wait"]) < many:
+                continue
 
     def calls(self, kind: str) -> int:
         return self.world.log.counts[kind]

@@ -6,8 +6,9 @@ import asyncio
 from dataclasses import replace
 from uuid import UUID
 
-from missing import STREAM, Missing
+from missing import STREAM, Missing, Q
 
+from headgate.domain.messages import Message
 from headgate.ingest.items import BATCH
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Kinds
@@ -55,6 +56,25 @@ async def test_accepting_and_ingesting_never_wait_for_each_other(missing: Missin
     await other
     await missing.work()
     assert await missing.column("titles") == ["second"]
+
+
+async def test_halves_are_made_in_the_order_in_which_others_make_items(missing: Missing) -> None:
+    def post(name: str, content: str) -> Message:
+        message = missing.world.post(STREAM, files=[file_of(f"{name}.zip", b"one")])
+        (attachment,) = message.attachments
+        return replace(message, attachments=(replace(attachment, content_id=content),))
+
+    # One half ends with an item that somebody else is making; the other has what is asked for first.
+    await missing.accept_waiting(post("y", "yy"), post("z", "zz"), post("bad", "bb"), post("a", "aa"))
+    await missing.change("refuse")
+    async with missing.database.transaction() as tx:
+        await tx.execute(Q["hold_item"])
+        ingesting = asyncio.create_task(missing.carry_out())
+        await missing.wait_for_waiting(1)
+        accepting = asyncio.create_task(missing.accept(post("a again", "aa"), post("y again", "yy")))
+        await missing.wait_for_waiting(2)
+    await asyncio.gather(ingesting, accepting)
+    assert await missing.column("titles") == ["a", "held", "y"]
 
 
 async def test_a_discarded_letter_holds_until_something_new_comes(missing: Missing) -> None:

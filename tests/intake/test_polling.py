@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +13,8 @@ import pytest
 from listing_bench import ListingBench
 
 from headgate.domain.errors import Gone
-from headgate.domain.listings import BadEntry, Listed
+from headgate.domain.listings import BadEntry, Entry, Listed
+from headgate.intake.taking import News, take_news
 from headgate.storage.listings import pin_tier
 from headgate.testing.link import SimulatedLink
 
@@ -91,6 +93,23 @@ async def test_undated_posts_of_a_first_look_are_old_news(listed: ListingBench) 
     await listed.look(feed)
     assert await listed.texts("news_of_items") == ["Came later", "Dated"]
     assert await listed.texts("posts") == ["Came later", "Dated", "Long there"]
+
+
+async def test_judging_a_feed_waits_for_whoever_takes_its_posts_in(listed: ListingBench) -> None:
+    bench, feed = listed.bench, await listed.add("blog", is_series=False)
+    listed.publish("blog", "1", title="One")
+    await listed.look(feed)
+    await bench.set("blog", excluded_authors=["nobody"])
+    news = News(posts={feed.channel_id: [Entry("2", "Two", "https://example.org/2", bench.clock.now())]})
+    async with bench.database.transaction() as tx:
+        rules = await bench.parts.rules.get_many(tx, [feed.channel_id])
+        await take_news(tx, news, rules=rules, ids=bench.parts.ids, now=bench.clock.now())
+        judging = asyncio.create_task(bench.work())
+        while not judging.done() and await listed.texts("waiting_for_a_lock") == []:
+            continue
+        assert not judging.done()
+    assert await judging
+    assert await listed.texts("posts") == ["One", "Two"]
 
 
 async def test_a_feed_brings_several_series_by_their_patterns_and_posts_besides(listed: ListingBench) -> None:

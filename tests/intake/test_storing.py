@@ -63,8 +63,10 @@ async def test_a_page_from_before_an_edit_makes_no_item(missing: Missing) -> Non
 async def test_reading_it_again_makes_nothing_and_wakes_nothing(missing: Missing) -> None:
     message = missing.world.post(STREAM, files=[file_of("first.zip", b"one")])
     await missing.accept(message)
+    locks = await missing.column("locks_of_items")
     await missing.accept(message)
     assert await missing.column("titles") == ["first"]
+    assert await missing.column("locks_of_items") == locks
     assert await missing.carry_out() == 0
 
 
@@ -82,3 +84,15 @@ async def test_where_something_waits_already_all_of_the_page_waits(missing: Miss
     assert await missing.column("titles") == []
     await missing.carry_out()
     assert await missing.column("titles") == ["first"]
+
+
+async def test_a_given_up_miss_is_forgotten_when_another_form_becomes_an_item(missing: Missing) -> None:
+    await missing.change("refuse")
+    message = missing.world.post(STREAM, files=[file_of("bad.zip", b"one")])
+    await missing.accept(message)
+    await missing.carry_out()
+    await missing.change("give_up")
+    await missing.change("reject")
+    await missing.accept(edited(message, name="good.zip", content="other"))
+    assert await missing.column("titles") == ["good"]
+    assert await missing.misses() == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -39,15 +39,28 @@ class Made:
 
 
 async def make_items(
-    tx: Tx, channel_id: UUID, seen: Sequence[Seen], *, tell: bool = True, ids: Ids, now: datetime
+    tx: Tx,
+    channel_id: UUID,
+    seen: Sequence[Seen],
+    *,
+    untold: Container[str] = (),
+    ids: Ids,
+    now: datetime,
 ) -> Made:
-    """Make the items that are not there yet, and note which of them are news, unless nobody is to be told."""
+    """Make the items that are not there yet, and note which of them are news.
+
+    Nobody is told of what is first seen in messages with the `untold` keys. Whoever makes items in several
+    steps of one transaction does so in the order of `key_of`, as each step does: nobody waits in a circle.
+    """
     if not seen:
         return Made()
-    keys = [_key_of(each) for each in seen]
+    keys = [key_of(each) for each in seen]
     firsts = dict(zip(reversed(keys), reversed(seen), strict=True))
     items = {key: _item(key, firsts[key], ids) for key in dict.fromkeys(keys)}
-    new_items, news = await sightings.insert_items(tx, channel_id, list(items.values()), tell=tell, now=now)
+    quiet = [item.id for key, item in items.items() if firsts[key].message_key in untold]
+    new_items, news = await sightings.insert_items(
+        tx, channel_id, list(items.values()), untold=quiet, now=now
+    )
     found = {key: item.id for key, item in items.items()}
     if new_items < len(items):
         found = await sightings.find_items(tx, channel_id, list(items))
@@ -55,7 +68,8 @@ async def make_items(
     return Made(tuple(found[key] for key in keys), new_items, known_ids, news)
 
 
-def _key_of(seen: Seen) -> str:
+def key_of(seen: Seen) -> str:
+    """Return by what the item of a thing is known."""
     return content_key(
         message_key=seen.message_key, attachment_key=seen.attachment_key, content_id=seen.content_id
     )

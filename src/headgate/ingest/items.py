@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from headgate.catalogue.making import Made, make_items
+from headgate.catalogue.making import Made, key_of, make_items
 from headgate.domain.errors import error_class
 from headgate.domain.misses import MISS_CAP
 from headgate.jobs.job import Job
@@ -73,7 +73,8 @@ class Ingest:
             waiting = await sightings.take_waiting(tx, job.key, limit=BATCH)
             if not waiting:
                 return
-            outcome = await self._make(tx, job.key, waiting)
+            # So that halves are made in the order of their items, as whoever takes messages in makes them.
+            outcome = await self._make(tx, job.key, sorted(waiting, key=key_of))
             await self._settle(tx, job.key, outcome)
             if len(waiting) == BATCH:
                 await enqueue(tx, [Wake(KIND, str(job.key))])

@@ -2,7 +2,7 @@
 
 A job judges one batch. It holds settings as they are, so that what it writes is true when it commits; a
 change that waits for it makes the channel due anew. The order of locks is that of everybody who writes
-sightings: settings, the stream, the wake-up of ingest, sightings by their ids, items.
+sightings: settings, the stream or listing, the wake-up of ingest, sightings by their keys, items.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
-from headgate.storage import judging, sightings, streams
+from headgate.storage import judging, listings, sightings, streams
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.judging import Judging, NewVerdict, StaleSighting
@@ -75,9 +75,13 @@ class Judge:
                 await enqueue(tx, [Wake(KIND, str(job.key))])
 
     async def _follow_lenses(self, tx: Tx, asked: Judging, rules: ChannelRules) -> None:
-        """Take the stream and let its lenses follow; through a new one everything is yet to be read."""
+        """Take the stream and let its lenses follow; through a new one everything is yet to be read.
+
+        A listing has no lenses, and is only taken.
+        """
         stream = await streams.lock_stream(tx, asked.channel_id)
         if stream is None:
+            await listings.lock_listings(tx, [asked.channel_id])
             return
         lenses = rules.lenses(self.lenses_of(asked.platform))
         if lenses == tuple(stream.lenses):

@@ -6,7 +6,7 @@ could not be made here, and with what is wanted only after settings have changed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from headgate.domain.filters import KEPT
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
+from headgate.storage import misses
 from headgate.storage.database import Refused, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.judging import show_items
@@ -30,12 +31,14 @@ async def store_sightings(
     channel_id: UUID,
     seen: Sequence[NewSighting],
     *,
-    tell: bool = True,
+    untold: Container[str] = (),
     ids: Ids,
     now: datetime,
     seen_at: datetime,
 ) -> int:
-    """Store what was seen with its items, and tell of them if wanted; returns how many are new and kept.
+    """Store what was seen with its items, and tell of them; returns how many are new and kept.
+
+    Nobody is told of messages with the `untold` keys.
 
     The order of locks is that of ingesting: wake-ups before sightings, and items that a sighting may be
     waiting for never before that sighting. So where something waits already, everything waits.
@@ -43,16 +46,17 @@ async def store_sightings(
     message_keys = sorted({sighting.message_key for sighting in seen})
     known = {_place(each): each for each in await list_known(tx, channel_id, message_keys)}
     asking = [sighting for sighting in seen if _asks_for_item(sighting, known.get(_place(sighting)))]
-    made = await _make(tx, channel_id, asking, known, tell=tell, ids=ids, now=now)
+    made = await _make(tx, channel_id, asking, known, untold=untold, ids=ids, now=now)
     if made is None:
         await enqueue(tx, [Wake("ingest", str(channel_id))])
         asking, made = [], Made()
     item_of = dict(zip(map(_place, asking), made.item_ids, strict=True))
     item_ids = [item_of.get(_place(sighting)) for sighting in seen]
     new_kept = await upsert_sightings(tx, channel_id, seen, item_ids=item_ids, now=now, seen_at=seen_at)
+    await _resolve_misses(tx, channel_id, [sighting for sighting in asking if _place(sighting) in known])
     # Settings may have changed since it was seen last, and so may the message: nobody else looks at it again.
-    before = {each.item_id for each in known.values() if each.item_id is not None}
-    shown = await show_items(tx, sorted(before.union(made.known_ids)))
+    changed = _items_to_look_at(seen, known).union(made.known_ids)
+    shown = await show_items(tx, sorted(changed))
     if made.new_items or shown:
         await publish(tx, Event("items"))
     if made.news:
@@ -66,7 +70,7 @@ async def _make(
     asking: Sequence[NewSighting],
     known: Mapping[Place, KnownSighting],
     *,
-    tell: bool,
+    untold: Container[str],
     ids: Ids,
     now: datetime,
 ) -> Made | None:
@@ -77,9 +81,20 @@ async def _make(
         return Made()
     try:
         async with tx.attempt():
-            return await make_items(tx, channel_id, asking, tell=tell, ids=ids, now=now)
+            return await make_items(tx, channel_id, asking, untold=untold, ids=ids, now=now)
     except Refused:
         return None
+
+
+async def _resolve_misses(tx: Tx, channel_id: UUID, seen: Sequence[NewSighting]) -> None:
+    """Forget that no item could be made of what has one now: what was given up nobody looks at again."""
+    if seen:
+        await misses.resolve(
+            tx,
+            channel_id,
+            message_keys=[sighting.message_key for sighting in seen],
+            attachment_keys=[sighting.attachment_key for sighting in seen],
+        )
 
 
 def _asks_for_item(sighting: NewSighting, known: KnownSighting | None) -> bool:
@@ -90,6 +105,21 @@ def _asks_for_item(sighting: NewSighting, known: KnownSighting | None) -> bool:
         return True
     other = known.item_id is None or known.content_id != sighting.content_id
     return other and sighting.version_at >= known.version_at
+
+
+def _items_to_look_at(seen: Sequence[NewSighting], known: Mapping[Place, KnownSighting]) -> set[UUID]:
+    """Return the items of which something is judged otherwise now, or is something else.
+
+    The others are left alone: whatever is read again would lock, and so write, each of its items.
+    """
+    pairs = ((sighting, known.get(_place(sighting))) for sighting in seen)
+    return {
+        before.item_id
+        for now, before in pairs
+        if before is not None
+        and before.item_id is not None
+        and (before.verdict, before.content_id) != (now.verdict, now.content_id)
+    }
 
 
 def _place(sighting: NewSighting | KnownSighting) -> Place:

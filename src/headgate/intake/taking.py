@@ -23,7 +23,7 @@ from headgate.intake.storing import store_sightings
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
-from headgate.storage import releases
+from headgate.storage import listings, releases
 from headgate.storage.database import Refused, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.releases import NewRelease, Taken
@@ -90,10 +90,9 @@ async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
 async def take_news(
     tx: Tx, news: News, *, rules: Mapping[UUID, ChannelRules], ids: Ids, now: datetime
 ) -> Outcome:
-    """Take in what is new with all that follows."""
+    """Take in what is new with all that follows; of listings with posts only one at a time does so."""
+    await listings.lock_listings(tx, list(news.posts))
     outcome = await _take(tx, news.releases, ids=ids, now=now)
-    told = sorted(channel_id for channel_id, taken in outcome.taken.items() if taken.news_rows)
-    await enqueue(tx, [Wake("notify", str(channel_id)) for channel_id in told])
     removed = [
         await releases.mark_removed(tx, channel_id, keys, now=now)
         for channel_id, keys in news.removed.items()
@@ -110,6 +109,9 @@ async def take_news(
         )
         for channel_id, entries in sorted(news.posts.items())
     ]
+    # After that of ingesting, which posts may need: a running one holds its own wake-up, and then wants this.
+    told = sorted(channel_id for channel_id, taken in outcome.taken.items() if taken.news_rows)
+    await enqueue(tx, [Wake("notify", str(channel_id)) for channel_id in told])
     await releases.note_bad_entries(tx, [*news.bad, *outcome.refused], ids=ids, now=now)
     changed = bool(outcome.taken) or any(removed)
     if changed:
@@ -144,12 +146,9 @@ async def _take_posts(
     now: datetime,
 ) -> bool:
     """Store entries that are no chapters as sightings of posts, with items of those kept."""
-    undated = [entry for entry in entries if first_look and entry.published_at is None]
-    dated = [entry for entry in entries if entry not in undated] if undated else entries
-    new_kept = 0
-    for posts, tell in ((dated, True), (undated, False)):
-        sightings = [_post(entry, rules=rules, ids=ids, now=now) for entry in posts]
-        new_kept += await store_sightings(tx, channel_id, sightings, tell=tell, ids=ids, now=now, seen_at=now)
+    undated = frozenset(entry.key for entry in entries if first_look and entry.published_at is None)
+    sightings = [_post(entry, rules=rules, ids=ids, now=now) for entry in entries]
+    new_kept = await store_sightings(tx, channel_id, sightings, untold=undated, ids=ids, now=now, seen_at=now)
     renamed = await rename_posts(tx, channel_id, [entry.key for entry in entries])
     return bool(new_kept or renamed)
 

@@ -223,6 +223,12 @@ async def note_reset(tx: Tx, channel_id: UUID, *, numbers_reset: bool) -> bool:
     return bool(await tx.execute(Q["note_reset"], channel_id=channel_id, numbers_reset=numbers_reset))
 
 
+async def lock_listings(tx: Tx, channel_ids: Sequence[UUID]) -> None:
+    """Take those of the channels that are listings, as streams are taken by whoever writes sightings."""
+    if channel_ids:
+        await tx.column(Q["lock_listings"], channel_ids=list(channel_ids))
+
+
 async def ask_listing(tx: Tx, channel_id: UUID, *, now: datetime) -> bool:
     """Let a listing be looked at now, because a person wants it; false if there is none."""
     return bool(await tx.execute(Q["ask_listing"], channel_id=channel_id, now=now))

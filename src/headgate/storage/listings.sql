@@ -64,6 +64,10 @@ from series_source s join series e on e.id = s.series_id
 where s.channel_id = any(%(channel_ids)s)
 order by s.channel_id, length(s.pattern) desc, s.series_id
 
+-- name: lock_listings
+-- Takes listings for this transaction, in the order of their ids: who writes sightings of one writes alone.
+select channel_id from listing where channel_id = any(%(channel_ids)s::uuid[]) order by channel_id for no key update
+
 -- name: plan_listing
 -- The end of a look. Whoever wanted something meanwhile has raised `wake_seq`: then it is due now, or switched off.
 update listing set

@@ -154,11 +154,16 @@ async def take_waiting(tx: Tx, channel_id: UUID, *, limit: int) -> list[WaitingS
 
 
 async def insert_items(
-    tx: Tx, channel_id: UUID, items: Sequence[NewItem], *, tell: bool, now: datetime
+    tx: Tx, channel_id: UUID, items: Sequence[NewItem], *, untold: Sequence[UUID] = (), now: datetime
 ) -> NewItems:
-    """Make the items that are not there; if some are news, wake `NOTIFY` for the channel."""
+    """Make the items that are not there; if some are news, wake `NOTIFY` for the channel.
+
+    Those that are `untold` are no news, whoever follows.
+    """
     columns = _columns(NewItem._fields, items)
-    made = await tx.one(NewItems, Q["insert_items"], channel_id=channel_id, tell=tell, now=now, **columns)
+    made = await tx.one(
+        NewItems, Q["insert_items"], channel_id=channel_id, untold=list(untold), now=now, **columns
+    )
     if made is None:
         raise RuntimeError("a count returned no row")
     return made
