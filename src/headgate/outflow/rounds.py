@@ -16,9 +16,9 @@ from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.sending import NewRound, Round, write_rounds
 
 MOST = 8
-"""Rounds that share a statement at most: half of what a statement costs is the same for one round and many."""
+"""Rounds that share a statement at most; a statement alone costs as much as four messages in it."""
 AT_ONCE = 2
-"""Shared statements under way at once: nobody waits for an account whose rows are locked."""
+"""Shared statements under way at once: one account whose rows are locked does not hold up all others."""
 
 Waiting = tuple[NewRound, "asyncio.Future[Round]"]
 

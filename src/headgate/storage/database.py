@@ -146,7 +146,7 @@ class _WarmPool(AsyncConnectionPool[Connection]):
     behind it stay idle until they are closed. The driver's pool lends the one that rested longest.
     """
 
-    async def _get_ready_connection(self, timeout: float | None) -> Connection | None:
+    async def _get_ready_connection(self, timeout: float | None) -> Connection | None:  # noqa: ASYNC109 - the driver's
         self._pool.rotate(1)
         return await super()._get_ready_connection(timeout)
 

@@ -527,6 +527,16 @@ CREATE OR REPLACE FUNCTION public.lane_uses_at(uses integer[], later integer)
  IMMUTABLE PARALLEL SAFE
 RETURN ((uses)[(LEAST(GREATEST(later, 0), 98) + 1):98] || array_fill(0, ARRAY[LEAST(GREATEST(later, 0), 98)]));
 
+CREATE OR REPLACE FUNCTION public.reminder_gone()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+    delete from reminder_reach r using gone g where r.reminder_id = g.id;
+    return null;
+end
+$function$;
+
 CREATE TABLE account (
     id uuid NOT NULL,
     platform text NOT NULL,
@@ -1130,6 +1140,7 @@ CREATE TABLE reminder (
 CREATE INDEX reminder_account ON public.reminder USING btree (account_id);
 CREATE INDEX reminder_due ON public.reminder USING btree (due_at);
 CREATE INDEX reminder_newest ON public.reminder USING btree (created_at DESC, id DESC);
+CREATE TRIGGER reminder_gone AFTER DELETE ON public.reminder REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION reminder_gone();
 
 CREATE TABLE reminder_list (
     reminder_id uuid NOT NULL,
@@ -1156,8 +1167,7 @@ CREATE TABLE reminder_reach (
     reminder_id uuid NOT NULL,
     target_id uuid NOT NULL,
     sent_at timestamp with time zone NOT NULL,
-    CONSTRAINT reminder_reach_pkey PRIMARY KEY (reminder_id, target_id),
-    CONSTRAINT reminder_reach_reminder_id_fkey FOREIGN KEY (reminder_id) REFERENCES reminder(id) ON DELETE CASCADE
+    CONSTRAINT reminder_reach_pkey PRIMARY KEY (reminder_id, target_id)
 );
 
 CREATE TABLE reminder_target (

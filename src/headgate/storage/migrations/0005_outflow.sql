@@ -121,14 +121,26 @@ create table reminder_list (
 
 create index reminder_list_list on reminder_list (list_id);
 
--- When a reminder last reached a target: who waited longest comes first the next time. The target is not checked: runs
--- that end at once would wait for each other at the groups that they share, and a row too many does no harm.
+-- When a reminder last reached a target: who waited longest comes first the next time. Neither is checked: runs that
+-- end at once would wait for each other at the groups that they share, a check takes as long as the row itself, and a
+-- row too many does no harm.
 create table reminder_reach (
-    reminder_id uuid not null references reminder (id) on delete cascade,
+    reminder_id uuid not null,
     target_id uuid not null,
     sent_at timestamptz not null,
     primary key (reminder_id, target_id)
 );
+
+create function reminder_gone() returns trigger language plpgsql as $$
+begin
+    delete from reminder_reach r using gone g where r.reminder_id = g.id;
+    return null;
+end
+$$;
+
+create trigger reminder_gone after delete on reminder
+referencing old table as gone
+for each statement execute function reminder_gone();
 
 -- One firing: what is to be sent, as it was when it began, and what came of it.
 create table run (
