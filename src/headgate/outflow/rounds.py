@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field
-from typing import cast
 
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Database, DatabaseAway, Tx
@@ -37,20 +36,15 @@ class RoundWriter:
         """Write a round; return when it is committed."""
         written: asyncio.Future[Round] = asyncio.get_running_loop().create_future()
         self._waiting.append((new, written))
-        if len(self._writers) < AT_ONCE:
-            self._writers.add(asyncio.create_task(self._write_waiting()))
+        # One that has ended is in the set a moment longer: who comes then must not wait for it.
+        if sum(not writer.done() for writer in self._writers) < AT_ONCE:
+            writer = asyncio.create_task(self._write_waiting())
+            self._writers.add(writer)
+            writer.add_done_callback(self._writers.discard)
         return await written
 
     async def _write_waiting(self) -> None:
-        """Write until nobody waits."""
-        try:
-            await self._write_batches()
-        finally:
-            # Here and not in a callback, which comes a moment later: who came meanwhile would wait for ever.
-            self._writers.discard(cast("asyncio.Task[None]", asyncio.current_task()))
-
-    async def _write_batches(self) -> None:
-        """Write on one connection, which knows the statement by then."""
+        """Write until nobody waits, on one connection, which knows the statement by then."""
         while batch := self._take_batch():
             try:
                 async with self.database.autocommit() as tx:

@@ -10,7 +10,6 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from headgate.storage.database import Database, DatabaseAway, Statement
 
@@ -34,20 +33,19 @@ class GroupCommit:
         """Run the statements as one transaction; return when it is committed."""
         committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((statements, committed))
-        if len(self._writers) < AT_ONCE:
-            self._writers.add(asyncio.create_task(self._write_waiting()))
+        # One that has ended is in the set a moment longer: who comes then must not wait for it.
+        if sum(not writer.done() for writer in self._writers) < AT_ONCE:
+            writer = asyncio.create_task(self._write_waiting())
+            self._writers.add(writer)
+            writer.add_done_callback(self._writers.discard)
         await committed
 
     async def _write_waiting(self) -> None:
-        try:
-            while self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
-                batch = [entry for entry in batch if not entry[1].cancelled()]
-                if batch:
-                    await self._write_batch(batch)
-        finally:
-            # Here and not in a callback, which comes a moment later: who came meanwhile would wait for ever.
-            self._writers.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+        while self._waiting:
+            batch = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
+            batch = [entry for entry in batch if not entry[1].cancelled()]
+            if batch:
+                await self._write_batch(batch)
 
     async def _write_batch(self, batch: list[Waiting]) -> None:
         try:
