@@ -14,7 +14,8 @@ Q = QueryFile(
     "test",
     """
 -- name: insert_lease
-insert into lease (name, token, holder, expires_at) values (gen_random_uuid(), gen_random_uuid(), '', 'infinity')
+insert into lease (name, token, holder, expires_at)
+values (gen_random_uuid(), gen_random_uuid(), '', 'infinity')
 
 -- name: count_leases
 select count(*) from lease
