@@ -221,6 +221,17 @@ async def test_a_reminder_with_a_run_under_way_is_not_deleted(plans: PlansBench,
         await plans.do(lambda tx: reminders.delete(tx, reminder_id))
 
 
+async def test_whom_a_reminder_reached_is_forgotten_with_it(plans: PlansBench) -> None:
+    kept, gone = await plans.create("lake"), await plans.create("lake")
+    await plans.rows(
+        "insert into reminder_reach (reminder_id, target_id, sent_at)"
+        " select r.id, t.id, $1 from reminder r cross join target t",
+        plans.now,
+    )
+    await plans.do(lambda tx: reminders.delete(tx, gone))
+    assert await plans.values("select reminder_id from reminder_reach") == [kept]
+
+
 async def test_a_list_that_reminders_send_to_is_not_deleted(plans: PlansBench) -> None:
     (lake,) = await plans.targets("lake")
     list_id = await plans.do(

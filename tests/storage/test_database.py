@@ -147,3 +147,13 @@ async def test_a_wrong_statement_is_no_refusal_of_a_row(database: Database) -> N
     with pytest.raises(psycopg.ProgrammingError):
         async with database.transaction() as tx, tx.attempt():
             await tx.raw("select * from nothing_of_that_name")
+
+
+async def test_the_connection_that_came_back_last_is_lent_first(database: Database) -> None:
+    async with database.autocommit() as outer:
+        latest = await outer.value(Q["own_backend"])
+        async with database.autocommit() as inner:
+            assert await inner.value(Q["own_backend"]) != latest
+    for _ in range(3):
+        async with database.autocommit() as again:
+            assert await again.value(Q["own_backend"]) == latest

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
+import pytest
+
+from headgate.kernel.clock import RealClock
+from headgate.outflow import rounds
 from headgate.storage.database import Database, Tx
 from headgate.storage.sending import NewRound, Result, Round, write_rounds
 
@@ -146,3 +151,17 @@ async def count_read(tx: Tx) -> int:
         " where relname in ('part', 'delivery')"
     )
     return rows[0]["read"]
+
+
+async def test_a_round_that_comes_just_when_the_last_writer_ends_is_written(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds, "AT_ONCE", 1)
+    new = await make_run(database, deliveries=1)
+    writer = rounds.RoundWriter(database, RealClock(), 10.0)
+    for steps in range(40):
+        await writer.write(new)
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        async with asyncio.timeout(10.0):
+            assert (await writer.write(new)).held

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from headgate.domain.errors import UserError
 from headgate.domain.wall_time import WEEKDAYS, find_zone
@@ -29,8 +29,7 @@ _LONGEST_SHOWN = 40
 _PIECE = re.compile(r"(?P<brace>\{\{|\}\})|\{(?P<variable>[^{}]*)\}|(?P<lonely>[{}])|(?P<words>[^{}]+)")
 
 
-@dataclass(frozen=True)
-class Values:
+class Values(NamedTuple):
     """What the variables stand for in one message."""
 
     group: str

@@ -12,9 +12,10 @@ import heapq
 import itertools
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 
 class Clock(ABC):
@@ -44,6 +45,12 @@ class Clock(ABC):
     def timeout(self, real_s: float) -> AbstractAsyncContextManager[object]:
         """Raise `TimeoutError` if the block takes longer than so many real seconds."""
         return self._timeout(real_s)
+
+    async def wait(self, tasks: Iterable[asyncio.Task[Any]], real_s: float) -> None:
+        """Wait until all tasks are done, for so many real seconds at most; they go on all the same."""
+        with suppress(TimeoutError):
+            async with self.timeout(real_s):
+                await asyncio.wait(tasks)
 
     @asynccontextmanager
     async def _timeout(self, real_s: float) -> AsyncGenerator[None, None]:
@@ -76,6 +83,9 @@ class RealClock(Clock):
 
     def timeout(self, real_s: float) -> AbstractAsyncContextManager[object]:
         return asyncio.timeout(real_s)
+
+    async def wait(self, tasks: Iterable[asyncio.Task[Any]], real_s: float) -> None:
+        await asyncio.wait(tasks, timeout=real_s)
 
 
 class ScaledClock(RealClock):

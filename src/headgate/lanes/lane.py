@@ -93,11 +93,12 @@ class Lanes:
 
     async def wait(self, permit: Permit) -> None:
         """Wait for the permit's time."""
-        began_at_s = self._clock.monotonic()
+        began_at_s = now_s = self._clock.monotonic()
         # A timer may ring a moment early.
-        while (delay_s := permit.due_at_s - self._clock.monotonic()) > 0:
-            await self._clock.sleep(delay_s)
-        measures.wait_of(permit.kind).observe(self._clock.monotonic() - began_at_s)
+        while now_s < permit.due_at_s:
+            await self._clock.sleep(permit.due_at_s - now_s)
+            now_s = self._clock.monotonic()
+        measures.wait_of(permit.kind).observe(now_s - began_at_s)
 
     def refusal(self, permit: Permit) -> Refusal | None:
         """Tell why a permit may not be used now, or nothing."""

@@ -8,8 +8,8 @@ still be under way: no permit outlives `SETTLE_S`, and no call its time-out.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part, Sent
 from headgate.domain.errors import Ambiguous, AuthFailed, Gone, RateLimited, Restricted, WorkError
@@ -45,6 +45,8 @@ class Flight:
     """It has left, and cannot be called back any more."""
     recalled: bool = False
     """The worker stops: it is not to leave."""
+    overdue: bool = False
+    """There was no answer in time, and nobody waits for it any more."""
 
 
 class Landed(NamedTuple):
@@ -87,6 +89,23 @@ class Runway:
     lanes: Lanes
     clock: Clock
     hold: Hold
+    _calls: dict[asyncio.Task[Any], tuple[float, Flight]] = field(
+        default_factory=dict["asyncio.Task[Any]", tuple[float, Flight]]
+    )
+    """The calls under way, each with the time at which nobody waits for its answer any more."""
+
+    async def keep_time(self) -> None:
+        """End calls that get no answer in time, for ever: one bell for all costs less than one for each."""
+        while True:
+            now_s = self.clock.monotonic()
+            for task, (ends_s, flight) in list(self._calls.items()):
+                if ends_s <= now_s:
+                    del self._calls[task]
+                    flight.overdue = True
+                    task.cancel()
+            # A call that begins meanwhile cannot be late before.
+            first_s = min((ends_s for ends_s, _ in self._calls.values()), default=now_s + SEND_TIMEOUT_S)
+            await self.clock.sleep(first_s - now_s)
 
     async def send(self, link: Link, flight: Flight) -> Landed:
         """Send one message at its permit's time, unless it may not go any more."""
@@ -106,11 +125,22 @@ class Runway:
         flight.called = True
         began_s = self.clock.monotonic()
         try:
-            async with self.clock.timeout(SEND_TIMEOUT_S):
-                sent = await link.send(share.target_key, flight.part, key=share.key)
+            sent = await self._call(link, flight, ends_s=began_s + SEND_TIMEOUT_S)
         except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
             return await self._judge(flight, self._classify(error))
         return Landed(self._arrived(flight, sent, took_s=self.clock.monotonic() - began_s))
+
+    async def _call(self, link: Link, flight: Flight, *, ends_s: float) -> Sent:
+        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        self._calls[task] = ends_s, flight
+        try:
+            return await link.send(flight.share.target_key, flight.part, key=flight.share.key)
+        except asyncio.CancelledError:
+            if flight.overdue:
+                raise TimeoutError from None
+            raise
+        finally:
+            self._calls.pop(task, None)
 
     def _arrived(self, flight: Flight, sent: Sent, *, took_s: float) -> Result:
         share = flight.share

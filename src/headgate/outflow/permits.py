@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 
 from headgate.connectors.protocol import CallKind
 from headgate.domain.pacing import ComeBack, Permit
@@ -33,12 +34,12 @@ class Stock:
     _permits: deque[Permit] = field(default_factory=deque[Permit])
     _filled_at_s: float = float("-inf")
 
-    def in_hand(self) -> list[Permit]:
-        """Return the permits that can still be used, in the order of their times."""
+    def in_hand(self, most: int = 1) -> list[Permit]:
+        """Return the next permits that can still be used, in the order of their times."""
         now_s = self.clock.monotonic()
         while self._permits and self._permits[0].void_at_s <= now_s:
             self._permits.popleft()
-        return list(self._permits)
+        return list(islice(self._permits, most))
 
     async def fill(self, wanted: int, *, closes_at_s: float | None = None) -> ComeBack | None:
         """Take more permits, though not more than will be wanted."""

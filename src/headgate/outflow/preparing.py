@@ -37,6 +37,10 @@ class Preparing:
     """Its permits; none where nothing needs to be prepared."""
     known: set[str]
 
+    def knows(self, target: str) -> bool:
+        """Tell whether a target is prepared, or need not be."""
+        return self.stock is None or target in self.known
+
     async def prepare(self, targets: Sequence[str], *, left: int) -> Outcome:
         """Prepare those that are not yet, as many as the pace allows now; `left` more may follow."""
         new = [target for target in targets if target not in self.known]
@@ -45,7 +49,7 @@ class Preparing:
         ready = {target for target in targets if target in self.known}
         if not self.stock.in_hand() and (late := await self.stock.fill(left)):
             return Outcome(ready, {}, None if ready else RateLimited(retry_after_s=late.delay_s))
-        permits = [self.stock.take() for _ in self.stock.in_hand()[: len(new)]]
+        permits = [self.stock.take() for _ in self.stock.in_hand(len(new))]
         pairs = list(zip(new, permits, strict=False))
         answers = await asyncio.gather(*(self._prepare_one(target, permit) for target, permit in pairs))
         errors = {target: error for (target, _), error in zip(pairs, answers, strict=True) if error}

@@ -14,10 +14,10 @@ from headgate.kernel.clock import Clock
 from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.sending import NewRound, Round, write_rounds
 
-MOST = 4
-"""Rounds that share a statement at most: more would wait for each other on one connection."""
+MOST = 8
+"""Rounds that share a statement at most; a statement alone costs as much as four messages in it."""
 AT_ONCE = 2
-"""Shared statements under way at once: one commits while the next is being sent."""
+"""Shared statements under way at once: one account whose rows are locked does not hold up all others."""
 
 Waiting = tuple[NewRound, "asyncio.Future[Round]"]
 
@@ -36,7 +36,8 @@ class RoundWriter:
         """Write a round; return when it is committed."""
         written: asyncio.Future[Round] = asyncio.get_running_loop().create_future()
         self._waiting.append((new, written))
-        if len(self._writers) < AT_ONCE:
+        # One that has ended is in the set a moment longer: who comes then must not wait for it.
+        if sum(not writer.done() for writer in self._writers) < AT_ONCE:
             writer = asyncio.create_task(self._write_waiting())
             self._writers.add(writer)
             writer.add_done_callback(self._writers.discard)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
@@ -122,6 +121,7 @@ class Turn:
     async def play(self) -> None:
         """Send until the turn is over; then wait for what is on its way, and write it down."""
         ends_at_s = self._began_s + TURN_S
+        timekeeper = asyncio.create_task(self.runway.keep_time())
         try:
             while not self._stopped:
                 ready = self._pick()
@@ -131,7 +131,10 @@ class Turn:
                 elif not launched and not self._stopped and not await self._wait_for_ready(ends_at_s):
                     break
         finally:
-            await to_the_end(self._land_all())
+            try:
+                await to_the_end(self._land_all())
+            finally:
+                timekeeper.cancel()
 
     def recall(self) -> None:
         """End the turn now: messages that have not left stay where they are."""
@@ -177,12 +180,12 @@ class Turn:
 
     async def _launch(self, ready: Sequence[Group], ends_at_s: float) -> bool:
         """Send the next message of each group that is ready by the time of a permit; tell whether any was."""
-        ready = [group for group in ready if await self._is_clear(group)]
+        ready = [group for group in ready if not group.next.doubtful or await self._is_clear(group)]
         ready = await self._prepare(ready)
         if not (ready and await self._upload(ready) and await self._stock_up(ends_at_s)):
             return False
         now_s = self._now_s()
-        pairs = zip(ready, self.stock.in_hand(), strict=False)
+        pairs = zip(ready, self.stock.in_hand(len(ready)), strict=False)
         chosen = [
             group
             for group, _ in takewhile(lambda pair: pair[0].ready_at_s <= max(pair[1].due_at_s, now_s), pairs)
@@ -200,10 +203,10 @@ class Turn:
         return True
 
     async def _is_clear(self, group: Group) -> bool:
-        """Tell whether the next message may be sent; one that may have been sent long ago is looked for."""
+        """Tell whether a doubtful message may be sent; one that may have been sent long ago is looked for."""
         share = group.next
         age_s = (share.doubt_age_s or 0.0) + self._now_s() - self._loaded_at_s
-        if not share.doubtful or may_repeat(self.dedupe, age_s=age_s):
+        if may_repeat(self.dedupe, age_s=age_s):
             return True
         try:
             found = await self.hold.keep_through(
@@ -222,6 +225,8 @@ class Turn:
 
     async def _prepare(self, ready: Sequence[Group]) -> list[Group]:
         """Prepare targets to which nothing was sent yet; whoever cannot be reached is left out."""
+        if all(self.preparing.knows(group.next.target_key) for group in ready):
+            return list(ready)
         left = len(self._open) + len(self._waiting)
         outcome = await self.preparing.prepare([group.next.target_key for group in ready], left=left)
         if outcome.come_back is not None:
@@ -339,9 +344,7 @@ class Turn:
         """Wait until all have landed; one that is slow keeps the others waiting for a moment only."""
         began_s = self._now_s()
         wait_s = max(0.0, self._last_due_s - began_s)
-        with suppress(TimeoutError):
-            async with self.runway.clock.timeout(wait_s + PATIENCE_S):
-                await asyncio.wait(self._flights)
+        await self.runway.clock.wait(self._flights, wait_s + PATIENCE_S)
         self._paced_s += min(wait_s, self._now_s() - began_s)
         await self._collect()
 

@@ -39,8 +39,10 @@ class Shelf:
 
     def missing(self, media_ids: Iterable[UUID | None]) -> list[UUID]:
         """Return which of the files must be uploaded before they can be sent."""
-        until = self.clock.now() + RENEW_BEFORE
         wanted = dict.fromkeys(media_id for media_id in media_ids if media_id is not None)
+        if not wanted:
+            return []
+        until = self.clock.now() + RENEW_BEFORE
         return [media_id for media_id in wanted if not self._lasts(media_id, until)]
 
     def _lasts(self, media_id: UUID, until: datetime) -> bool:

@@ -33,7 +33,8 @@ class GroupCommit:
         """Run the statements as one transaction; return when it is committed."""
         committed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((statements, committed))
-        if len(self._writers) < AT_ONCE:
+        # One that has ended is in the set a moment longer: who comes then must not wait for it.
+        if sum(not writer.done() for writer in self._writers) < AT_ONCE:
             writer = asyncio.create_task(self._write_waiting())
             self._writers.add(writer)
             writer.add_done_callback(self._writers.discard)

@@ -381,6 +381,140 @@ CREATE OR REPLACE FUNCTION public.lane_slot(at timestamp with time zone)
  STABLE PARALLEL SAFE
 RETURN (floor((EXTRACT(epoch FROM at) / (900)::numeric)))::bigint;
 
+CREATE OR REPLACE FUNCTION public.lane_take(caller text, call_kind text, wanted integer, horizon_s double precision)
+ RETURNS TABLE(delays_s double precision[], come_back_s double precision, kinds text[], epochs bigint[], rates double precision[], grace_s double precision)
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+begin
+    return query
+    with locked as materialized (
+        select *
+        from lane
+        where owner = caller
+            and kind in (
+                call_kind,
+                (select shared from lane where owner = caller and kind = call_kind)
+            )
+        order by kind
+        for update
+    ),
+    moment as materialized (
+        select headgate_real_now() as at, count(*) as lanes from locked
+    ),
+    warmed as (
+        select
+            l.*,
+            m.at,
+            coalesce(m.at >= l.warm_at + interval '24 hours', false) as day_passed
+        from locked l
+        cross join moment m
+    ),
+    recovered as (
+        select
+            w.*,
+            w.warm_days + w.day_passed::int as new_warm_days,
+            lane_recovered(
+                w.rate,
+                lane_limit(w.ceiling, w.established, w.warm_days + w.day_passed::int),
+                w.ceiling,
+                lane_seconds(w.at - w.rate_at)
+            ) as new_rate,
+            greatest(w.use_slot, lane_slot(w.at)) as new_slot,
+            lane_uses_at(w.uses, least(lane_slot(w.at) - w.use_slot, 98)::int) as new_uses
+        from warmed w
+    ),
+    counted as (
+        select
+            r.*,
+            60.0 / r.new_rate as interval_s,
+            lane_tolerance_s(r.ceiling, r.burst) as tolerance_s,
+            r.daily_cap - (select sum(use) from unnest(r.new_uses) as use) as calls_left
+        from recovered r
+    ),
+    paced as materialized (
+        select
+            c.*,
+            row_number() over (order by c.kind) as place,
+            least(lane_seconds(c.tat - c.at), 7.0 + c.tolerance_s + c.interval_s) as tat_s,
+            greatest(
+                0.0,
+                lane_seconds(c.cool_until - c.at),
+                case
+                    when c.calls_left <= 0 then (
+                        select min(900.0 * (c.new_slot + ring.place) - extract(epoch from c.at))
+                        from (
+                            select u.place, sum(u.use) over (order by u.place) as freed
+                            from unnest(c.new_uses) with ordinality as u (use, place)
+                        ) as ring
+                        where ring.freed + c.calls_left > 0
+                    )::double precision
+                end
+            ) as start_s
+        from counted c
+    ),
+    schedule as materialized (
+        select s.*
+        from (
+            select array_agg(start_s order by place) as starts_s, array_agg(tat_s order by place) as tats_s,
+                array_agg(tolerance_s order by place) as tolerances_s, array_agg(interval_s order by place) as intervals_s
+            from paced
+        ) as p
+        cross join lateral lane_schedule(
+            p.starts_s, p.tats_s, p.tolerances_s, p.intervals_s, wanted, horizon_s
+        ) as s
+    ),
+    granted as materialized (
+        select
+            coalesce(array_agg(s.at_s order by s.number) filter (where s.fits), '{}') as delays_s,
+            min(s.at_s) filter (where not s.fits) as come_back_s,
+            count(*) filter (where s.fits) as calls
+        from (
+            select
+                number,
+                at_s,
+                at_s <= horizon_s and number <= coalesce(lanes.calls_left, number) as fits
+            from schedule
+            cross join (select min(calls_left) as calls_left from paced) as lanes
+            where number > 0
+        ) as s
+    ),
+    written as (
+        update lane l
+        set
+            tat = p.at + make_interval(secs => ceil(s.tats_s[p.place] * 1e6) / 1e6),
+            rate = p.new_rate,
+            rate_at = case when p.new_rate <> p.rate then p.at else p.rate_at end,
+            rate_cause = case
+                when p.new_rate = p.rate then p.rate_cause
+                when p.day_passed then 'warmed_up'
+                else 'recovered'
+            end,
+            warm_days = p.new_warm_days,
+            warm_at = case when p.warm_at is null or p.day_passed then p.at else p.warm_at end,
+            use_slot = p.new_slot,
+            uses = p.new_uses[1:97] || (p.new_uses[98] + g.calls)::int
+        from paced p
+        cross join granted g
+        join schedule s on s.number = g.calls
+        where l.owner = p.owner and l.kind = p.kind and g.calls > 0
+    )
+    select
+        g.delays_s, g.come_back_s, lanes.kinds, lanes.epochs, lanes.rates, lanes.grace_s
+    from granted g
+    cross join (
+        select
+            array_agg(kind order by place) as kinds,
+            array_agg(epoch order by place) as epochs,
+            array_agg(new_rate order by place) as rates,
+            min(lane_grace_s(ceiling, burst)) as grace_s
+        from paced
+    ) as lanes
+    where lanes.kinds is not null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.lane_tolerance_s(ceiling double precision, burst integer)
  RETURNS double precision
  LANGUAGE sql
@@ -392,6 +526,16 @@ CREATE OR REPLACE FUNCTION public.lane_uses_at(uses integer[], later integer)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 RETURN ((uses)[(LEAST(GREATEST(later, 0), 98) + 1):98] || array_fill(0, ARRAY[LEAST(GREATEST(later, 0), 98)]));
+
+CREATE OR REPLACE FUNCTION public.reminder_gone()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+    delete from reminder_reach r using gone g where r.reminder_id = g.id;
+    return null;
+end
+$function$;
 
 CREATE TABLE account (
     id uuid NOT NULL,
@@ -996,6 +1140,7 @@ CREATE TABLE reminder (
 CREATE INDEX reminder_account ON public.reminder USING btree (account_id);
 CREATE INDEX reminder_due ON public.reminder USING btree (due_at);
 CREATE INDEX reminder_newest ON public.reminder USING btree (created_at DESC, id DESC);
+CREATE TRIGGER reminder_gone AFTER DELETE ON public.reminder REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION reminder_gone();
 
 CREATE TABLE reminder_list (
     reminder_id uuid NOT NULL,
@@ -1022,8 +1167,7 @@ CREATE TABLE reminder_reach (
     reminder_id uuid NOT NULL,
     target_id uuid NOT NULL,
     sent_at timestamp with time zone NOT NULL,
-    CONSTRAINT reminder_reach_pkey PRIMARY KEY (reminder_id, target_id),
-    CONSTRAINT reminder_reach_reminder_id_fkey FOREIGN KEY (reminder_id) REFERENCES reminder(id) ON DELETE CASCADE
+    CONSTRAINT reminder_reach_pkey PRIMARY KEY (reminder_id, target_id)
 );
 
 CREATE TABLE reminder_target (

@@ -45,7 +45,6 @@ class Share(NamedTuple):
     """A message that is still to be sent, or of which nobody knows yet; times in seconds count from now."""
 
     delivery: int
-    target_id: UUID | None
     target_key: str
     target_title: str
     started_at: datetime

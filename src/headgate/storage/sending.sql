@@ -73,28 +73,28 @@ where id = %(run_id)s and state in ('waiting', 'running')
 -- The unsent messages of deliveries that were begun and of the next ones, in their order.
 with chosen as (
     (
-        select * from delivery
+        select number, target_key, target_title, state, started_at from delivery
         where run_id = %(run_id)s and state = 'sending'
-        order by number
     )
     union all
     (
-        select * from delivery
+        select number, target_key, target_title, state, started_at from delivery
         where run_id = %(run_id)s and state = 'pending'
         order by number
         limit %(limit)s
     )
 ),
+texts as materialized (select number, text, media_id from run_part where run_id = %(run_id)s),
 moment as materialized (select headgate_real_now() as at)
 select
-    c.number as delivery, c.target_id, c.target_key, c.target_title, coalesce(c.started_at, %(now)s) as started_at,
+    c.number as delivery, c.target_key, c.target_title, coalesce(c.started_at, %(now)s) as started_at,
     p.number, p.key, p.attempts, t.text, t.media_id, p.state = 'sending' as doubtful, p.sending_at,
     extract(epoch from m.at - p.doubtful_since)::float8 as doubt_age_s,
     greatest(0, extract(epoch from p.sending_at - m.at) + %(settle_s)s)::float8 as settles_in_s,
     greatest(0, extract(epoch from p.retry_at - m.at))::float8 as retry_in_s
 from chosen c
-join part p on p.run_id = c.run_id and p.delivery = c.number
-join run_part t on t.run_id = p.run_id and t.number = p.number
+join part p on p.run_id = %(run_id)s and p.delivery = c.number
+join texts t on t.number = p.number
 cross join moment m
 where p.state in ('planned', 'sending')
 order by c.state desc, c.number, p.number
@@ -102,7 +102,7 @@ order by c.state desc, c.number, p.number
 -- name: list_doubtful
 -- Messages of a run of which nobody knows yet whether they were sent.
 select
-    d.number as delivery, d.target_id, d.target_key, d.target_title, coalesce(d.started_at, %(now)s) as started_at,
+    d.number as delivery, d.target_key, d.target_title, coalesce(d.started_at, %(now)s) as started_at,
     p.number, p.key, p.attempts, t.text, t.media_id, true as doubtful, p.sending_at,
     extract(epoch from m.at - p.doubtful_since)::float8 as doubt_age_s,
     greatest(0, extract(epoch from p.sending_at - m.at) + %(settle_s)s)::float8 as settles_in_s,
@@ -211,12 +211,14 @@ where id = %(run_id)s
 
 -- name: note_reach
 -- When each target was reached, by which the next run orders them.
+with ended as materialized (
+    select id, reminder_id from run where id = %(run_id)s and reminder_id is not null and trigger <> 'test'
+)
 insert into reminder_reach (reminder_id, target_id, sent_at)
 select r.reminder_id, d.target_id, max(d.ended_at)
-from delivery d
-join run r on r.id = d.run_id
-where d.run_id = %(run_id)s and d.state = 'sent' and d.target_id is not null and r.reminder_id is not null
-    and r.trigger <> 'test'
+from ended r
+join delivery d on d.run_id = r.id
+where d.state = 'sent' and d.target_id is not null
 group by r.reminder_id, d.target_id
 order by d.target_id
 on conflict (reminder_id, target_id) do update set sent_at = greatest(reminder_reach.sent_at, excluded.sent_at)

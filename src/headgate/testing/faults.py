@@ -85,9 +85,14 @@ class Faults:
             raise ValueError(f"there is no fault named {kind}")
         self._off.add(kind)
 
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing can go wrong now."""
+        return self.stopped or self._rates is NONE
+
     def strikes(self, kind: str, account: str) -> bool:
         """Say whether a fault happens this time."""
-        if self.stopped or self._rates is NONE:
+        if self.quiet:
             return False
         rate: float = getattr(self._rates, kind)
         if rate == 0.0 or kind in self._off:

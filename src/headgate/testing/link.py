@@ -124,7 +124,8 @@ class SimulatedLink:
         size = self._world.profile.chunk_bytes
         for start in range(offset, len(content), size):
             yield content[start : start + size]
-            await self._world.point("download.chunk")
+            if self._world.on_point is not None:
+                await self._world.on_point("download.chunk")
             if self._strikes("disconnect"):
                 raise SimDisconnected("download")
 
@@ -161,15 +162,19 @@ class SimulatedLink:
         world = self._world
         call = world.log.begin(account=self._account.name, kind=kind, place=place)
         try:
-            await world.point(f"{kind}.began")
+            if world.on_point is not None:
+                await world.on_point(f"{kind}.began")
             if world.profile.latency_s:
                 await world.clock.sleep(world.profile.latency_s)
             world.advance()
             self._check(kind)
-            self._fail_before(kind)
-            await world.point(f"{kind}.before_effect")
+            if not world.faults.quiet:
+                self._fail_before(kind)
+            if world.on_point is not None:
+                await world.on_point(f"{kind}.before_effect")
             answer = effect(call)
-            await world.point(f"{kind}.after_effect")
+            if world.on_point is not None:
+                await world.on_point(f"{kind}.after_effect")
             self._fail_after(kind)
         except BaseException as error:
             world.log.finish(call, type(error).__name__)

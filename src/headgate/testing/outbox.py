@@ -9,6 +9,7 @@ from headgate.testing.call_log import Call
 from headgate.testing.errors import SimBadRequest, SimDuplicate, SimMediaLapsed, SimNotFound
 from headgate.testing.places import Group, GroupMessage, Upload
 from headgate.testing.platform_state import PlatformState
+from headgate.testing.positions import to_ms
 
 
 def find_group(world: PlatformState, *, account: str, key: str) -> Group:
@@ -45,7 +46,7 @@ def accept_send(world: PlatformState, call: Call, group: Group, part: Part, *, k
         if dedupe.kind == "error":
             raise SimDuplicate(f"{key} was sent before")
     message = GroupMessage(
-        key=f"{world.now_ms}-{len(group.messages) + 1}",
+        key=f"{to_ms(now)}-{len(group.messages) + 1}",
         account=call.account,
         send_key=key,
         text=part.text,

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from headgate.connectors.protocol import CallKind
 from headgate.domain.listings import Entry
@@ -51,8 +51,7 @@ class Upload:
     uploaded_at: datetime
 
 
-@dataclass(frozen=True)
-class GroupMessage:
+class GroupMessage(NamedTuple):
     """A message that arrived in a group."""
 
     key: str
@@ -75,7 +74,7 @@ class Group:
     def find(self, *, account: str, send_key: str) -> GroupMessage | None:
         """Return what this account sent under a key."""
         for message in reversed(self.messages):
-            if (message.account, message.send_key) == (account, send_key):
+            if message.send_key == send_key and message.account == account:
                 return message
         return None
 

@@ -61,11 +61,6 @@ class PlatformState:
         """Let everything happen that was to happen until now."""
         self.timeline.advance(self.now_ms if now is None else to_ms(now))
 
-    async def point(self, name: str) -> None:
-        """Give way to whoever drives the world."""
-        if self.on_point is not None:
-            await self.on_point(name)
-
     def add_account(self, name: str) -> Account:
         shift = derive_seed(self.seed, "shift", name) % 1_000_000 * 2
         account = Account(name, shift=shift if self.profile.position_scope == "account" else 0)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from headgate.kernel.clock import utc_from_timestamp
 
 _EPOCH = utc_from_timestamp(0)
+_MILLISECOND = timedelta(milliseconds=1)
 _ORIGIN_MS = 1_420_070_400_000  # 2015-01-01
 
 
@@ -39,7 +40,7 @@ COMPACT = PositionScale(per_ms=1 << 10)
 
 
 def to_ms(at: datetime) -> int:
-    return (at - _EPOCH) // timedelta(milliseconds=1)
+    return (at - _EPOCH) // _MILLISECOND
 
 
 def from_ms(at_ms: int) -> datetime:

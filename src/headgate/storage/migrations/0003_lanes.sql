@@ -98,3 +98,171 @@ return floor(extract(epoch from at) / 900)::bigint;
 create function lane_uses_at(uses int[], later int) returns int[]
 language sql immutable parallel safe
 return uses[least(greatest(later, 0), 98) + 1:98] || array_fill(0, array[least(greatest(later, 0), 98)]);
+
+-- The times of the next calls over lanes that all of them draw on, and where each lane stands after each of them: from
+-- none, up to as many as are asked for or the first beyond the horizon.
+create function lane_schedule(
+    starts_s double precision[], first_tats_s double precision[], tolerances_s double precision[],
+    intervals_s double precision[], calls int, horizon_s double precision
+) returns table (number int, at_s double precision, tats_s double precision[])
+language plpgsql immutable as $$
+declare
+    lanes int := coalesce(array_length(first_tats_s, 1), 0);
+begin
+    number := 0;
+    at_s := 0.0;
+    tats_s := first_tats_s;
+    return next;
+    while number < calls and at_s <= horizon_s loop
+        at_s := null;
+        for lane in 1..lanes loop
+            at_s := greatest(at_s, starts_s[lane], tats_s[lane] - tolerances_s[lane]);
+        end loop;
+        for lane in 1..lanes loop
+            tats_s[lane] := greatest(tats_s[lane], at_s) + intervals_s[lane];
+        end loop;
+        number := number + 1;
+        return next;
+    end loop;
+end
+$$;
+
+-- Permits for the next calls, in one statement. The lanes are locked in the order of their names; only then is the time
+-- read, so that a wait for the lock cannot make it old. Everything that decides stands in the locked rows themselves:
+-- after such a wait, other tables would still show what they held before it. Seconds count from that moment. Nothing is
+-- written unless something is granted. A function, because to plan the statement takes longer than to carry it out.
+create function lane_take(caller text, call_kind text, wanted int, horizon_s double precision) returns table (
+    delays_s double precision[], come_back_s double precision, kinds text[], epochs bigint[], rates double precision[],
+    grace_s double precision
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with locked as materialized (
+        select *
+        from lane
+        where owner = caller
+            and kind in (
+                call_kind,
+                (select shared from lane where owner = caller and kind = call_kind)
+            )
+        order by kind
+        for update
+    ),
+    moment as materialized (
+        select headgate_real_now() as at, count(*) as lanes from locked
+    ),
+    warmed as (
+        select
+            l.*,
+            m.at,
+            coalesce(m.at >= l.warm_at + interval '24 hours', false) as day_passed
+        from locked l
+        cross join moment m
+    ),
+    recovered as (
+        select
+            w.*,
+            w.warm_days + w.day_passed::int as new_warm_days,
+            lane_recovered(
+                w.rate,
+                lane_limit(w.ceiling, w.established, w.warm_days + w.day_passed::int),
+                w.ceiling,
+                lane_seconds(w.at - w.rate_at)
+            ) as new_rate,
+            greatest(w.use_slot, lane_slot(w.at)) as new_slot,
+            lane_uses_at(w.uses, least(lane_slot(w.at) - w.use_slot, 98)::int) as new_uses
+        from warmed w
+    ),
+    counted as (
+        select
+            r.*,
+            60.0 / r.new_rate as interval_s,
+            lane_tolerance_s(r.ceiling, r.burst) as tolerance_s,
+            r.daily_cap - (select sum(use) from unnest(r.new_uses) as use) as calls_left
+        from recovered r
+    ),
+    paced as materialized (
+        select
+            c.*,
+            row_number() over (order by c.kind) as place,
+            least(lane_seconds(c.tat - c.at), 7.0 + c.tolerance_s + c.interval_s) as tat_s,
+            greatest(
+                0.0,
+                lane_seconds(c.cool_until - c.at),
+                case
+                    when c.calls_left <= 0 then (
+                        select min(900.0 * (c.new_slot + ring.place) - extract(epoch from c.at))
+                        from (
+                            select u.place, sum(u.use) over (order by u.place) as freed
+                            from unnest(c.new_uses) with ordinality as u (use, place)
+                        ) as ring
+                        where ring.freed + c.calls_left > 0
+                    )::double precision
+                end
+            ) as start_s
+        from counted c
+    ),
+    schedule as materialized (
+        select s.*
+        from (
+            select array_agg(start_s order by place) as starts_s, array_agg(tat_s order by place) as tats_s,
+                array_agg(tolerance_s order by place) as tolerances_s, array_agg(interval_s order by place) as intervals_s
+            from paced
+        ) as p
+        cross join lateral lane_schedule(
+            p.starts_s, p.tats_s, p.tolerances_s, p.intervals_s, wanted, horizon_s
+        ) as s
+    ),
+    granted as materialized (
+        select
+            coalesce(array_agg(s.at_s order by s.number) filter (where s.fits), '{}') as delays_s,
+            min(s.at_s) filter (where not s.fits) as come_back_s,
+            count(*) filter (where s.fits) as calls
+        from (
+            select
+                number,
+                at_s,
+                at_s <= horizon_s and number <= coalesce(lanes.calls_left, number) as fits
+            from schedule
+            cross join (select min(calls_left) as calls_left from paced) as lanes
+            where number > 0
+        ) as s
+    ),
+    written as (
+        update lane l
+        set
+            tat = p.at + make_interval(secs => ceil(s.tats_s[p.place] * 1e6) / 1e6),
+            rate = p.new_rate,
+            rate_at = case when p.new_rate <> p.rate then p.at else p.rate_at end,
+            rate_cause = case
+                when p.new_rate = p.rate then p.rate_cause
+                when p.day_passed then 'warmed_up'
+                else 'recovered'
+            end,
+            warm_days = p.new_warm_days,
+            warm_at = case when p.warm_at is null or p.day_passed then p.at else p.warm_at end,
+            use_slot = p.new_slot,
+            uses = p.new_uses[1:97] || (p.new_uses[98] + g.calls)::int
+        from paced p
+        cross join granted g
+        join schedule s on s.number = g.calls
+        where l.owner = p.owner and l.kind = p.kind and g.calls > 0
+    )
+    select
+        g.delays_s, g.come_back_s, lanes.kinds, lanes.epochs, lanes.rates, lanes.grace_s
+    from granted g
+    cross join (
+        select
+            array_agg(kind order by place) as kinds,
+            array_agg(epoch order by place) as epochs,
+            array_agg(new_rate order by place) as rates,
+            min(lane_grace_s(ceiling, burst)) as grace_s
+        from paced
+    ) as lanes
+    where lanes.kinds is not null;
+end
+$$;

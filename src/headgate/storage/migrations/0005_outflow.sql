@@ -121,14 +121,26 @@ create table reminder_list (
 
 create index reminder_list_list on reminder_list (list_id);
 
--- When a reminder last reached a target: who waited longest comes first the next time. The target is not checked: runs
--- that end at once would wait for each other at the groups that they share, and a row too many does no harm.
+-- When a reminder last reached a target: who waited longest comes first the next time. Neither is checked: runs that
+-- end at once would wait for each other at the groups that they share, a check takes as long as the row itself, and a
+-- row too many does no harm.
 create table reminder_reach (
-    reminder_id uuid not null references reminder (id) on delete cascade,
+    reminder_id uuid not null,
     target_id uuid not null,
     sent_at timestamptz not null,
     primary key (reminder_id, target_id)
 );
+
+create function reminder_gone() returns trigger language plpgsql as $$
+begin
+    delete from reminder_reach r using gone g where r.reminder_id = g.id;
+    return null;
+end
+$$;
+
+create trigger reminder_gone after delete on reminder
+referencing old table as gone
+for each statement execute function reminder_gone();
 
 -- One firing: what is to be sent, as it was when it began, and what came of it.
 create table run (
@@ -330,33 +342,5 @@ begin
         select string_agg(m.delivery || ':' || m.number, ' ') from marked m where m.round = n.round), '')
     from generate_subscripts(run_ids, 1) as n (round)
     order by n.round;
-end
-$$;
-
--- The times of the next calls over lanes that all of them draw on, and where each lane stands after each of them: from
--- none, up to as many as are asked for or the first beyond the horizon.
-create function lane_schedule(
-    starts_s double precision[], first_tats_s double precision[], tolerances_s double precision[],
-    intervals_s double precision[], calls int, horizon_s double precision
-) returns table (number int, at_s double precision, tats_s double precision[])
-language plpgsql immutable as $$
-declare
-    lanes int := coalesce(array_length(first_tats_s, 1), 0);
-begin
-    number := 0;
-    at_s := 0.0;
-    tats_s := first_tats_s;
-    return next;
-    while number < calls and at_s <= horizon_s loop
-        at_s := null;
-        for lane in 1..lanes loop
-            at_s := greatest(at_s, starts_s[lane], tats_s[lane] - tolerances_s[lane]);
-        end loop;
-        for lane in 1..lanes loop
-            tats_s[lane] := greatest(tats_s[lane], at_s) + intervals_s[lane];
-        end loop;
-        number := number + 1;
-        return next;
-    end loop;
 end
 $$;
