@@ -66,6 +66,7 @@ async def test_a_call_without_an_answer_in_time_leaves_its_message_in_doubt() ->
     await airport.wait(0.1)
     landed = first.result()
     assert (landed.result.state, landed.result.error) == ("sending", "no answer in time")
+    assert first.cancelling() == 0
     assert not second.done()
     await airport.wait(3.0)
     assert second.result().result.state == "sending"

@@ -136,7 +136,8 @@ class Runway:
         try:
             return await link.send(flight.share.target_key, flight.part, key=flight.share.key)
         except asyncio.CancelledError:
-            if flight.overdue:
+            # Unless somebody else has cancelled it too.
+            if flight.overdue and task.uncancel() == 0:
                 raise TimeoutError from None
             raise
         finally:
