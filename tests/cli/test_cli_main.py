@@ -16,6 +16,7 @@ from headgate import __version__
 from headgate.cli import errors
 from headgate.cli.main import COMMANDS, app, load_command
 from headgate.domain.errors import UserError
+from headgate.storage.database import Collided
 
 pytestmark = pytest.mark.once
 
@@ -165,6 +166,11 @@ def test_a_fault_of_ours_is_one_line_and_code_70(capsys: pytest.CaptureFixture[s
     told = capsys.readouterr().err
     assert told.startswith("Error: Something went wrong: KeyError: 'oops'.\n")
     assert "--debug" in told
+
+
+def test_a_change_that_gave_way_to_another_is_to_be_run_again() -> None:
+    code, lines = errors.explain(Collided("deadlock detected"))
+    assert (code, lines[-1]) == (errors.FAILED, "Nothing was done: run it again.")
 
 
 def test_an_error_that_comes_alone_out_of_a_task_group_is_told_as_itself() -> None:

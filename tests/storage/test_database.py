@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import anyio
 import psycopg
 import pytest
 from psycopg_pool import PoolClosed
 
 from headgate.kernel.clock import RealClock
-from headgate.storage.database import Database, Refused, wait_for_server
+from headgate.storage.database import Collided, Database, Refused, wait_for_server
 from headgate.storage.queries import QueryFile
 
 Q = QueryFile(
@@ -47,6 +49,27 @@ async def test_a_finished_transaction_is_kept(database: Database) -> None:
         await tx.execute(Q["insert_lease"], name="a")
     async with database.transaction() as tx:
         assert await tx.value(Q["count_leases"]) == 1
+
+
+async def test_of_two_that_wait_in_a_circle_one_gives_way_and_leaves_nothing(database: Database) -> None:
+    outcomes: list[str] = []
+    both_have_one = asyncio.Barrier(2)
+
+    async def take(first: str, second: str) -> None:
+        try:
+            async with database.transaction() as tx:
+                await tx.execute(Q["insert_lease"], name=first)
+                await both_have_one.wait()
+                await tx.execute(Q["insert_lease"], name=second)
+        except (Collided, psycopg.errors.UniqueViolation) as error:
+            outcomes.append(type(error).__name__)
+        else:
+            outcomes.append("done")
+
+    await asyncio.gather(take("a", "b"), take("b", "a"))
+    assert sorted(outcomes) == ["Collided", "done"]
+    async with database.transaction() as tx:
+        assert await tx.value(Q["count_leases"]) == 2
 
 
 async def cancel_in_the_middle(database: Database) -> None:

@@ -10,7 +10,7 @@ from webworld import WebWorld, make_world
 
 from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import WebSettings
-from headgate.storage.database import Database
+from headgate.storage.database import Collided, Database
 from headgate.web import parts
 from headgate.web.door import PUBLIC, DoorRoute
 
@@ -64,6 +64,17 @@ async def test_a_fault_of_ours_shows_nothing_of_its_inside(world: WebWorld) -> N
     assert answer.status_code == 500
     assert "secret reason" not in answer.text
     assert "content-security-policy" in answer.headers
+
+
+async def test_a_change_that_gave_way_to_another_may_be_tried_again(world: WebWorld) -> None:
+    async def collide() -> None:
+        raise Collided("deadlock detected")
+
+    world.app.router.routes.append(DoorRoute("/collide", collide, door=PUBLIC, response_model=None))
+    async with world.client() as client:
+        answer = await client.get("/collide")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert "nothing was done. Try again." in answer.text
 
 
 async def test_a_database_that_is_away_is_said_and_not_waited_for(

@@ -61,13 +61,18 @@ def explain(error: Exception) -> tuple[int, list[str]]:
     # Loaded only when something went wrong, so that commands which need neither start fast.
     from headgate.kernel.logs import mask_url
     from headgate.kernel.settings import SettingsError
-    from headgate.storage.database import is_away
+    from headgate.storage.database import Collided, is_away
 
     error = _innermost(error)
     if isinstance(error, UserError):
         return error.exit_code, [error.message, *filter(None, [error.remedy])]
     if isinstance(error, SettingsError):
         return SETTINGS_WRONG, [*str(error).splitlines(), _SETTINGS_REMEDY]
+    if isinstance(error, Collided):
+        return FAILED, [
+            "Something else changed the same thing at this moment.",
+            "Nothing was done: run it again.",
+        ]
     reason = mask_url(_one_line(error))
     if is_away(error):
         return DATABASE_AWAY, [

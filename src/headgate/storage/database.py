@@ -7,8 +7,8 @@ log line; work that was under way fails with `DatabaseAway` and is done again by
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -18,7 +18,7 @@ from psycopg.pq import PGconn, Ping, TransactionStatus
 from psycopg.rows import RowMaker, class_row, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed
 
-from headgate.domain.errors import Transient, WorkError
+from headgate.domain.errors import HeadgateError, Transient, WorkError
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import get_logger
 from headgate.storage.arrays import QuickListDumper
@@ -46,6 +46,10 @@ class Refused(WorkError):
     """The database does not take what was to be written, and would not take it the next time either."""
 
     retryable = False
+
+
+class Collided(HeadgateError):
+    """Another transaction wanted the same rows, and this one gave way: nothing of it was written."""
 
 
 def is_away(error: BaseException) -> bool:
@@ -192,12 +196,9 @@ class Database:
         """Open a transaction; wait for the server before, fail with `DatabaseAway` within."""
         connection = await self._begin()
         try:
-            yield Tx(connection)
-            await _commit(connection)
-        except psycopg.OperationalError as error:
-            if connection.closed:
-                raise _loss(str(error)) from error
-            raise
+            with _explained(connection):
+                yield Tx(connection)
+                await _commit(connection)
         finally:
             await self._give_back(connection)
 
@@ -206,11 +207,8 @@ class Database:
         """Lend a connection on which each statement is a transaction of its own, in one round trip."""
         connection = await self._acquire()
         try:
-            yield Tx(connection)
-        except psycopg.OperationalError as error:
-            if connection.closed:
-                raise _loss(str(error)) from error
-            raise
+            with _explained(connection):
+                yield Tx(connection)
         finally:
             await self._give_back(connection)
 
@@ -220,11 +218,8 @@ class Database:
         try:
             cursor = psycopg.AsyncClientCursor(connection)
             parts = [cursor.mogrify(item.query.sql, item.parameters) for item in statements]
-            await connection.execute(";\n".join(parts).encode())
-        except psycopg.OperationalError as error:
-            if connection.closed:
-                raise _loss(str(error)) from error
-            raise
+            with _explained(connection):
+                await connection.execute(";\n".join(parts).encode())
         finally:
             await self._give_back(connection)
 
@@ -323,6 +318,19 @@ async def _commit(connection: Connection) -> None:
         await connection.execute("commit")
     except psycopg.OperationalError as error:
         raise _loss(f"the answer to a commit was lost: {error}") from error
+
+
+@contextmanager
+def _explained(connection: Connection) -> Generator[None, None, None]:
+    """Say what a driver's error means to the block that has the connection."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        if connection.closed:
+            raise _loss(str(error)) from error
+        if isinstance(error, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure):
+            raise Collided(f"another change was in the way: {error.diag.message_primary}") from error
+        raise
 
 
 def _loss(reason: str) -> BaseException:

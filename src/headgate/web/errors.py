@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from headgate.domain.errors import Elsewhere, Gone, Malformed, RateLimited, UserError, WorkError
 from headgate.kernel.logs import get_logger, mask_url
-from headgate.storage.database import DatabaseAway
+from headgate.storage.database import Collided, DatabaseAway
 from headgate.web.headers import security_headers
 from headgate.web.parts import site_of
 
@@ -42,6 +42,7 @@ def install_errors(app: FastAPI) -> None:
     app.add_exception_handler(UserError, _on_user_error)
     app.add_exception_handler(WorkError, _on_work_error)
     app.add_exception_handler(DatabaseAway, _on_database_away)
+    app.add_exception_handler(Collided, _on_collision)
     app.add_exception_handler(Exception, _on_unknown)
 
 
@@ -111,6 +112,12 @@ async def _on_work_error(request: Request, error: Exception) -> Response:
 def _sentence(error: Exception) -> str:
     text = mask_url(str(error)) or "It could not be asked."
     return f"{text[:1].upper()}{text[1:]}".rstrip(".") + "."
+
+
+async def _on_collision(request: Request, _error: Exception) -> Response:
+    """Answer for a change that gave way to another one."""
+    text = "Something else changed the same thing at this moment, so nothing was done. Try again."
+    return await answer_error(request, 503, text, {"retry-after": "1"})
 
 
 async def _on_database_away(request: Request, error: Exception) -> Response:
