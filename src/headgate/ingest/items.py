@@ -1,4 +1,4 @@
-"""Makes items of kept sightings: one set of statements a batch, together with the job's completion.
+"""Makes items of the sightings that had to wait: a batch at a time, together with the job's completion.
 
 A sighting of which no item can be made becomes a miss, and does not hold up the others of its batch.
 """

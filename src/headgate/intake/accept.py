@@ -53,9 +53,7 @@ async def accept_messages(
     """
     await streams.lock_stream(tx, channel_id)
     fitting = [message for message in messages if _fits(message)]
-    odd = []
-    if len(fitting) < len(messages):
-        odd = [clipped(message.key) for message in messages if not _fits(message)]
+    odd = [clipped(message.key) for message in messages if not _fits(message)]
     newest = {message.key: message for message in sorted(fitting, key=_version)}
     sightings = [
         sighting for message in newest.values() for sighting in sightings_of(message, rules=rules, ids=ids)
