@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST_ARGS ?=
+MUTANTS ?=
 # What is light enough to be there from the start; the other connectors are installed by those who use them.
 EXTRAS := --extra feeds --extra mangadex --extra notify
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench pins schema clean
+.PHONY: help setup run test mutants check format bench pins schema clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +38,9 @@ run: $(VENV)/.run ## Start Headgate with a simulated world and print its address
 
 test: $(VENV)/.dev ## Install what the tests need and run all of them
 	@BIN=$(BIN) ./scripts/test $(PYTEST_ARGS)
+
+mutants: $(VENV)/.dev ## Put known defects back one by one; each must make its tests fail
+	@$(BIN)/python scripts/mutants $(MUTANTS)
 
 check: $(VENV)/.dev ## Check format, lint, types, imports and tidiness
 	@$(BIN)/ruff format --check .
