@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST_ARGS ?=
 MUTANTS ?=
+# 1: the full set of tests, on both servers; otherwise one server and a share of the simulator's plays.
+FULL ?=
 # What is light enough to be there from the start; the other connectors are installed by those who use them.
 EXTRAS := --extra feeds --extra mangadex --extra notify
 
@@ -36,8 +38,8 @@ setup: $(VENV)/.dev ## Install everything for development into .venv
 run: $(VENV)/.run ## Start Headgate with a simulated world and print its address
 	@exec $(BIN)/headgate demo
 
-test: $(VENV)/.dev ## Install what the tests need and run all of them
-	@BIN=$(BIN) ./scripts/test $(PYTEST_ARGS)
+test: $(VENV)/.dev ## Install what the tests need and run them (FULL=1: all plays, both servers)
+	@BIN=$(BIN) HEADGATE_TEST_FULL=$(FULL) ./scripts/test $(PYTEST_ARGS)
 
 mutants: $(VENV)/.dev ## Put known defects back one by one; each must make its tests fail
 	@$(BIN)/python scripts/mutants $(MUTANTS)

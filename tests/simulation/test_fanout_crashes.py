@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from full_set import CRASH_POINT_STRIDE
 
 from headgate.testing.profiles import PRESETS
 from headgate.testing.simulator import FanoutScript, Theatre, fanout_for
@@ -32,7 +33,7 @@ async def test_a_run_survives_a_crash_at_each_await(theatre: Theatre, name: str,
     whole = await theatre.fan_out(1, quiet)
     assert (whole.failures, whole.messages) == ([], 6)
     first = list(KINDS).index(name) + 1 + len(KINDS) * share
-    for point in range(first, whole.points + 1, len(KINDS) * SHARES):
+    for point in range(first, whole.points + 1, len(KINDS) * SHARES * CRASH_POINT_STRIDE):
         outcome = await theatre.fan_out(1, replace(quiet, crash_at=point, longest_s=300.0))
         assert outcome.crashes == 1, f"nobody died at point {point}"
         assert outcome.failures == [], f"a crash at point {point} on {name}"

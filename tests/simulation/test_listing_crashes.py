@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from full_set import CRASH_POINT_STRIDE
 
 from headgate.cli.sim import build_product
 from headgate.testing.profiles import PRESETS
@@ -35,7 +36,7 @@ async def test_listings_survive_a_crash_at_each_await(server_url: str, *, sweeps
         whole = await theatre.publish(1, quiet)
         assert whole.failures == []
         assert (whole.chapters, whole.notifications) == (4, 4)
-        for point in range(share + 1, whole.points + 1, SHARES):
+        for point in range(share + 1, whole.points + 1, SHARES * CRASH_POINT_STRIDE):
             outcome = await theatre.publish(1, replace(quiet, crash_at=point))
             assert outcome.crashes == 1, f"nobody died at point {point}"
             assert outcome.failures == [], f"a crash at point {point}"

@@ -6,10 +6,10 @@ A failing seed is replayed with the printed command; once understood it becomes 
 from __future__ import annotations
 
 import pytest
+from full_set import PLAYS
 
 from headgate.testing.simulator import Outcome, Theatre
 
-PLAYS = 300
 PER_TEST = 10
 FAULTS = "wild"
 
