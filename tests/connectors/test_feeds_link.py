@@ -24,7 +24,6 @@ from web_server import Reply, WebServer, zipped
 from headgate.connectors.feeds import FeedBounds, FeedsConnector
 from headgate.connectors.protocol import Link
 from headgate.domain.errors import Absent, Gone, Malformed, RateLimited, Transient, WorkError
-from headgate.domain.public_addresses import is_public
 from headgate.kernel.clock import RealClock
 
 FEED = rss("<title>One</title><guid>1</guid>")
@@ -316,33 +315,6 @@ async def test_this_machine_is_refused_by_default(server: WebServer, host: str) 
     assert type(error) is Malformed
     assert "HEADGATE_FEEDS_ALLOW_PRIVATE" in str(error)
     assert server.seen == []
-
-
-@pytest.mark.parametrize(
-    ("address", "public"),
-    [
-        ("93.184.216.34", True),
-        ("2606:2800:220:1::1", True),
-        ("10.0.0.1", False),
-        ("172.16.3.4", False),
-        ("192.168.1.1", False),
-        ("169.254.169.254", False),
-        ("100.64.0.1", False),
-        ("224.0.0.1", False),
-        ("::1", False),
-        ("fe80::1%eth0", False),
-        ("fd00::1", False),
-        ("::ffff:10.0.0.1", False),
-        ("::ffff:93.184.216.34", True),
-        ("fec0::1", False),
-        ("255.255.255.255", False),
-        ("::", False),
-        ("64:ff9b::7f00:1", False),
-        ("2002:7f00:1::", False),
-    ],
-)
-def test_only_addresses_of_the_open_internet_are_public(address: str, *, public: bool) -> None:
-    assert is_public(address) is public
 
 
 async def test_a_password_in_the_address_works_and_is_never_shown(

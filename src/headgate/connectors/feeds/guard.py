@@ -6,19 +6,16 @@ neither a redirect nor a name that changes its mind between two questions leads 
 
 from __future__ import annotations
 
-import asyncio
-import socket
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import httpcore
 import httpx
 
+from headgate.connectors.resolving import PrivateAddress, UnknownName, resolve_allowed
 from headgate.domain.errors import Malformed, Transient
-from headgate.domain.public_addresses import is_public
 
-_MOST_ADDRESSES = 4
 _ONE_OF_MANY_S = 5.0
 _CONNECTIONS = 20
 _KEPT_OPEN = 10
@@ -62,23 +59,16 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
     async def sleep(self, seconds: float) -> None:
         await self._network.sleep(seconds)
 
-    async def _allowed(self, host: str, port: int) -> list[str]:
-        addresses = await _resolve(host, port)
-        allowed = [one for one in addresses if self._allow_private or is_public(one)]
-        if not allowed:
+    async def _allowed(self, host: str, port: int) -> Sequence[str]:
+        try:
+            return await resolve_allowed(host, port, allow_private=self._allow_private)
+        except UnknownName as error:
+            raise Transient(f"the name {host} is not known: is it written right?") from error
+        except PrivateAddress:
             raise Malformed(
                 f"{host} is on this machine or the local network, which feeds are not read from. "
                 "If this feed is meant, set HEADGATE_FEEDS_ALLOW_PRIVATE=true."
-            )
-        return allowed[:_MOST_ADDRESSES]
-
-
-async def _resolve(host: str, port: int) -> list[str]:
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise Transient(f"the name {host} is not known: is it written right?") from error
-    return list(dict.fromkeys(str(where[0]) for *_, where in found))
+            ) from None
 
 
 class GuardedTransport(httpx.AsyncHTTPTransport):
