@@ -4,7 +4,7 @@ The lists follow the IANA special-purpose address registries for IPv4 and IPv6. 
 `ipaddress.is_global` changed its answers between patch releases of Python. Blocks with a few reachable
 addresses inside are refused whole: no feed and no push service lives there.
 
-A network's own NAT64 prefix looks like any other public block, so it cannot be recognised here; a firewall can.
+A network's own NAT64 prefix looks like any public block and cannot be recognised here; that takes a firewall.
 """
 
 from __future__ import annotations
