@@ -77,6 +77,12 @@ async def finish_with_effect(job: Job[str]) -> None:
         await tx.run(effect(job.key))
 
 
+async def note_effect(job: Job[str]) -> None:
+    """Write the effect in a transaction of its own, and end without any."""
+    async with job.database.transaction() as tx:
+        await tx.run(effect(job.key))
+
+
 async def fail(job: Job[str]) -> None:
     raise Flawed(f"{job.key} is flawed")
 

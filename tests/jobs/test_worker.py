@@ -12,10 +12,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from lab import Lab, effect, eventually, fail, finish_with_effect
+from lab import Lab, effect, eventually, fail, finish_with_effect, note_effect
+from pgqueuer.core.buffers import JobStatusLogBuffer
 
+from headgate.jobs import fenced, runner
 from headgate.jobs.job import Job
-from headgate.jobs.kinds import Kind, Wake
+from headgate.jobs.kinds import Handler, Kind, Wake
 from headgate.jobs.runner import POLL_S
 from headgate.jobs.wake import cancel
 from headgate.kernel.settings import JobsSettings
@@ -171,6 +173,53 @@ async def test_urgent_jobs_go_first(lab: Lab) -> None:
 
         await eventually(all_noted, "all ran")
     assert order == ["higher", "high", "low"]
+
+
+async def never_flush(buffer: JobStatusLogBuffer) -> None:
+    """Stands for a buffer whose next flush by itself is far away."""
+    await buffer.shutdown.wait()
+
+
+@pytest.mark.parametrize("handle", [finish_with_effect, note_effect], ids=["with effects", "without"])
+async def test_a_slot_that_becomes_free_is_filled_at_once(
+    lab: Lab, handle: Handler[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the engine's next poll nor the next flush of its buffer has to come first."""
+    monkeypatch.setattr(runner, "REPOLL_S", 3600)
+    monkeypatch.setattr(JobStatusLogBuffer, "periodic_flush", never_flush)
+    lab.settings = JobsSettings(fast_concurrency=200, shutdown_s=1)
+    keys = [f"{number:02}" for number in range(20)]
+    await lab.enqueue(*(Wake("limited", key) for key in keys))
+    async with lab.worker(Kind("limited", str, handle, concurrency=2)):
+
+        async def all_done() -> bool:
+            return await lab.effects() == keys
+
+        await eventually(all_done, "all jobs of the limited kind are done")
+
+
+async def test_a_full_runner_is_filled_again_by_the_first_slot(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three of its four jobs take long; the others pass through the slot that is left."""
+    monkeypatch.setattr(JobStatusLogBuffer, "periodic_flush", never_flush)
+    monkeypatch.setattr(fenced, "FULL_S", 3600)
+    lab.settings = JobsSettings(fast_concurrency=4, shutdown_s=1)
+    over = asyncio.Event()
+
+    async def wait(job: Job[str]) -> None:
+        await over.wait()
+
+    await lab.enqueue(*(Wake("wait", key, priority=1) for key in "abc"))
+    keys = [f"{number:02}" for number in range(10)]
+    await lab.enqueue(*(Wake("note", key) for key in keys))
+    async with lab.worker(Kind("wait", str, wait), Kind("note", str, note_effect)):
+
+        async def all_done() -> bool:
+            return await lab.effects() == keys
+
+        await eventually(all_done, "all others are done")
+        over.set()
 
 
 async def test_a_failing_neighbour_disturbs_nobody(lab: Lab) -> None:

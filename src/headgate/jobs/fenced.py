@@ -24,7 +24,7 @@ from pgqueuer.ports.repository import EntrypointExecutionParameter
 from headgate.jobs.gate import Gate
 from headgate.jobs.job import Settlement
 
-ROOM_S = 0.01
+GATHER_S = 0.01
 FULL_S = 0.1
 SUSPECTS_S = 1.0
 
@@ -92,6 +92,11 @@ class FencedQueries(Queries):
     settlements: dict[int, Settlement] = field(default_factory=dict[int, Settlement])
     freed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set whenever a slot may have become free."""
+    wake: Callable[[], None] = field(default=lambda: None)
+    """Ends the wait of the engine's loop, which then claims."""
+    flush: Callable[[], None] = field(default=lambda: None)
+    """Flushes the engine's buffer of ended jobs now."""
+    _starved: bool = False
     _looked_s: float = float("-inf")
     _flushing: int = 0
 
@@ -103,6 +108,8 @@ class FencedQueries(Queries):
         global_concurrency_limit: int | None,
         heartbeat_timeout: timedelta,
     ) -> list[models.Job]:
+        self.freed.clear()
+        self._starved = False
         if self.alone and not self._time_to_look():
             return []
         if not await self._gather_room(batch_size, global_concurrency_limit):
@@ -133,15 +140,48 @@ class FencedQueries(Queries):
         return True
 
     async def _gather_room(self, batch_size: int, limit: int | None) -> bool:
-        """Near the limit, wait a moment for more slots: one claim for many jobs, and none in vain."""
+        """Near the limit, gather slots for a moment: one claim for many jobs, and none in vain."""
         if limit is None or limit - self._held() >= batch_size:
             return True
         with suppress(TimeoutError):
-            async with asyncio.timeout(ROOM_S if self._held() < limit else FULL_S):
+            async with asyncio.timeout(FULL_S):
+                while self._held() >= limit:
+                    self._flush_completed()
+                    await self._next_freed()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GATHER_S):
                 while limit - self._held() < batch_size:
-                    self.freed.clear()
-                    await self.freed.wait()
+                    await self._next_freed()
         return self._held() < limit
+
+    async def _next_freed(self) -> None:
+        self.freed.clear()
+        await self.freed.wait()
+
+    def expect_slot(self) -> bool:
+        """Jobs are queued for which no slot was free: claim as soon as one is. True if one is by now.
+
+        The engine's own answer is to ask again after a pause, which caps a kind's rate at its limit a pause.
+        """
+        self._starved = True
+        self._flush_completed()
+        return self.freed.is_set()
+
+    def free_slot(self) -> None:
+        """Note that a slot may have become free."""
+        self.freed.set()
+        if self._starved:
+            self._starved = False
+            self.wake()
+
+    def buffered(self) -> None:
+        """Note that an ended job waits for the flush; its slot is not free before."""
+        if self._starved:
+            self._flush_completed()
+
+    def _flush_completed(self) -> None:
+        if Settlement.COMPLETE in self.settlements.values():
+            self.flush()
 
     def _held(self) -> int:
         """Return how many rows count against the limit: one that waits to be completed is ours still."""
@@ -171,7 +211,7 @@ class FencedQueries(Queries):
             raise
         finally:
             self._flushing -= len(complete)
-            self.freed.set()
+        self.free_slot()
 
     async def retry_job(self, job: models.Job, delay: timedelta, traceback_record: Any) -> None:
         """Refuse: our execution retries by itself, in one fenced transaction."""

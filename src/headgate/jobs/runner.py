@@ -20,6 +20,7 @@ from pgqueuer.core.executors import EntrypointExecutor, EntrypointExecutorParame
 from pgqueuer.core.qm import QueueManager
 from pgqueuer.core.tm import cancel_on_exit
 from pgqueuer.domain import models, types
+from pgqueuer.ports.driver import NotifyCallback
 
 from headgate.jobs import measures
 from headgate.jobs.execution import SUSPECT, Execution, Picked
@@ -37,9 +38,16 @@ FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
 BATCH_SIZE = 100
 POLL_S = 2.0
+REPOLL_S = 0.1
+"""The pause while jobs wait for a slot that another process may free."""
 GIVE_BACK_S = 2.0
 SUSPECT_PAUSE_S = 30.0
 """Until a suspect that found no quiet asks again: live work must have most of the time."""
+
+_CHANGED = (
+    '{{"channel": "{channel}", "type": "table_changed_event", "operation": "update", "table": "pgqueuer",'
+    ' "sent_at": "2000-01-01T00:00:00Z"}}'
+)
 
 
 def picked_from(job: models.Job, owner: UUID) -> Picked:
@@ -57,6 +65,23 @@ def picked_from(job: models.Job, owner: UUID) -> Picked:
     )
 
 
+class WakeableDriver(AsyncpgDriver):
+    """The engine's connection, whose listeners can be told that the queue changed without a notification."""
+
+    def __init__(self, connection: Any) -> None:
+        super().__init__(connection)
+        self._listeners: dict[str, NotifyCallback] = {}
+
+    async def add_listener(self, channel: str, callback: NotifyCallback) -> None:
+        await super().add_listener(channel, callback)
+        self._listeners[channel] = callback
+
+    def wake(self) -> None:
+        """Make the engine's loop look at the queue."""
+        for channel, callback in self._listeners.items():
+            callback(_CHANGED.format(channel=channel))
+
+
 @dataclass
 class Engine(QueueManager):
     """The engine's loop with our dispatch: one beat for all running jobs instead of a task for each."""
@@ -64,6 +89,12 @@ class Engine(QueueManager):
     execution: Execution | None = None
     running: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
     giving_back: bool = False
+    buffer: JobStatusLogBuffer | None = None
+
+    def flush(self) -> None:
+        """Write now what the engine has buffered of ended jobs."""
+        if self.buffer is not None:
+            self.buffer.schedule_flush()
 
     @property
     def fenced(self) -> FencedQueries:
@@ -86,13 +117,16 @@ class Engine(QueueManager):
 
     def forget_job(self, job_id: types.JobId, context: models.Context, task: asyncio.Task[None]) -> None:
         super().forget_job(job_id, context, task)
-        self.fenced.freed.set()
+        self.fenced.free_slot()
 
     async def _effective_dequeue_timeout(self, dequeue_timeout: timedelta) -> timedelta:
+        queries = self.fenced
         # The engine asks whether it missed work; a suspect can wait for the next look.
-        if self.fenced.alone:
+        if queries.alone:
             return dequeue_timeout
-        return await super()._effective_dequeue_timeout(dequeue_timeout)
+        timeout = await super()._effective_dequeue_timeout(dequeue_timeout)
+        starved = timeout <= self.min_dequeue_poll_interval
+        return timedelta(0) if starved and queries.expect_slot() else timeout
 
     async def wait_for_running(self, timeout_s: float) -> None:
         """Wait until all that runs has ended, but not for ever."""
@@ -124,8 +158,10 @@ class Engine(QueueManager):
             self.running.discard(task)
             queries.gate.ended(queries.owner, job.id)
         if settlement is not Settlement.LEAVE:
+            self.buffer = jbuff
             queries.settlements[job.id] = settlement
             await jbuff.add((job, "successful", None))
+            queries.buffered()
 
     async def _run(self, picked: Picked) -> Settlement:
         assert self.execution is not None  # noqa: S101 - built by `Runner` alone
@@ -208,7 +244,8 @@ class Runner:
             command_timeout=60,
             server_settings={"application_name": f"headgate {self.name}", "jit": "off", "timezone": "UTC"},
         )
-        queries = FencedQueries(AsyncpgDriver(connection), gate=self.gate, alone=SUSPECT in self.entrypoints)
+        driver = WakeableDriver(connection)
+        queries = FencedQueries(driver, gate=self.gate, alone=SUSPECT in self.entrypoints, wake=driver.wake)
         try:
             engine = self._build_engine(queries)
             if self._stopping.is_set():
@@ -248,8 +285,10 @@ class Runner:
 
     def _build_engine(self, queries: FencedQueries) -> Engine:
         engine = Engine(queries, execution=self.execution)
+        engine.min_dequeue_poll_interval = timedelta(seconds=REPOLL_S)
         queries.owner = engine.queue_manager_id
         queries.running = lambda: len(engine.job_context)
+        queries.flush = engine.flush
         for name, limit in self.entrypoints.items():
             parameters = EntrypointExecutorParameters(concurrency_limit=limit, func=_never_called)
             engine.register_executor(name, EntrypointExecutor(parameters))
