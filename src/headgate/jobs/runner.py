@@ -175,7 +175,7 @@ class Engine(QueueManager):
 
 @dataclass
 class Runner:
-    """One loop of the engine: `fast`, `bulk`, or the one for suspects."""
+    """One loop of the engine: `fast`, `bulk`, `send`, or the one for suspects."""
 
     name: str
     url: str

@@ -1,4 +1,4 @@
-"""A worker: two runners, so that long work cannot starve live work, and one for suspects."""
+"""A worker: runners for short work, long work and sends, so that none starves another; one for suspects."""
 
 from __future__ import annotations
 
@@ -50,9 +50,12 @@ def build_worker(url: str, execution: Execution, settings: JobsSettings) -> Work
     def limits(name: RunnerName) -> dict[str, int]:
         return {kind.name: kind.concurrency for kind in execution.kinds.of_runner(name)}
 
+    sends = limits("send")
     candidates = [
         runner("fast", limits("fast"), settings.fast_concurrency),
         runner("bulk", limits("bulk"), settings.bulk_concurrency),
+        # One worker alone must be able to send for as many accounts as the deployment allows.
+        runner("send", sends, sum(sends.values())),
         runner(SUSPECT, {SUSPECT: 0}, 2),
     ]
     return Worker([candidate for candidate in candidates if candidate.entrypoints])

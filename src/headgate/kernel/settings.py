@@ -178,10 +178,11 @@ class OutflowSettings(Section):
     """How messages are sent, where an account's own settings do not say."""
 
     fire_concurrency: int = Field(
-        default=8,
+        default=32,
         ge=1,
         le=1000,
-        description="Accounts that send at once over all workers, each a short batch at a time.",
+        description="Accounts that send at once, over all workers. A sender mostly waits for its account's"
+        " pace and costs little.",
     )
     group_concurrency: int = Field(
         default=3, ge=1, le=10, description="Groups that one account sends to at once."

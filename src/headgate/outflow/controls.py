@@ -9,9 +9,8 @@ from uuid import UUID
 from headgate.domain.errors import UserError
 from headgate.domain.run_results import DeliveryState, RunState
 from headgate.domain.wall_time import find_zone
-from headgate.jobs.kinds import Wake
-from headgate.jobs.wake import enqueue
 from headgate.outflow.endings import CANCELLED, Circumstances, end_run, window_of
+from headgate.outflow.waking import wake_sender
 from headgate.storage import run_controls, sending
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
@@ -130,7 +129,7 @@ async def _go_on(tx: Tx, run: DueRun, *, now: datetime) -> None:
 
 async def _wake(tx: Tx, run: DueRun) -> None:
     if run.account_id is not None:
-        await enqueue(tx, [Wake("send", str(run.account_id), 5)])
+        await wake_sender(tx, run.account_id)
 
 
 def _refusal(run: DueRun, done: str) -> UserError:

@@ -12,11 +12,10 @@ from uuid import UUID
 
 from headgate.domain.errors import UserError
 from headgate.domain.windows import DAY_MINUTES, Window, minute_text
-from headgate.jobs.kinds import Wake
-from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
 from headgate.outflow import reminders as reminder_plans
 from headgate.outflow.drafts import Draft, check_words, draft_of
+from headgate.outflow.waking import wake_sender
 from headgate.storage import remainders, reminders, run_making
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
@@ -25,7 +24,6 @@ from headgate.storage.reminders import Reminder
 from headgate.storage.run_making import NewRun, SendingAccount, Trigger
 from headgate.storage.run_overview import get_run
 
-SEND = "send"
 """The kind of job that sends; its key is the account."""
 TEST_PRIORITY = 10
 CHANGED = Event("runs")
@@ -200,7 +198,7 @@ async def make_remainder_run(
         tx, old_id=old.id, new_id=run.id, error=f"passed on to {account.name}", now=now
     )
     if woken and old.account_id is not None:
-        await enqueue(tx, [Wake(SEND, str(old.account_id))])
+        await wake_sender(tx, old.account_id)
     await _announce(tx, run, now=now)
     return run.id
 
@@ -249,6 +247,6 @@ async def _account(tx: Tx, account_id: UUID) -> SendingAccount:
 
 async def _announce(tx: Tx, run: NewRun, *, now: datetime) -> None:
     """Wake the account's sender if there is something to do now, and tell the pages."""
-    if run.opens_at <= now:
-        await enqueue(tx, [Wake(SEND, str(run.account_id), run.priority)])
+    if run.opens_at <= now and run.account_id is not None:
+        await wake_sender(tx, run.account_id)
     await publish(tx, CHANGED)

@@ -19,8 +19,7 @@ from headgate.domain.pacing import ComeBackLater
 from headgate.domain.retry import RetryPolicy
 from headgate.domain.run_results import WINDOW_CLOSED
 from headgate.jobs.job import Job
-from headgate.jobs.kinds import Kind, Wake
-from headgate.jobs.wake import enqueue
+from headgate.jobs.kinds import Kind
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
@@ -36,6 +35,7 @@ from headgate.outflow.preparing import Preparing
 from headgate.outflow.rounds import RoundWriter
 from headgate.outflow.turn import Turn
 from headgate.outflow.uploads import Shelf
+from headgate.outflow.waking import SEND, wake_sender
 from headgate.storage import lanes as lane_rows
 from headgate.storage import sending
 from headgate.storage.database import Database, DatabaseAway, Tx
@@ -44,7 +44,6 @@ from headgate.storage.leases import Lease, release_lease, take_lease
 from headgate.storage.sending import DueRun, SenderRow, Share
 from headgate.storage.watches import get_watcher
 
-KIND = "send"
 LOADED = 3000
 """Deliveries that a turn takes in hand; what it does not come to is the next one's."""
 INACTIVE_S = 60.0
@@ -90,7 +89,7 @@ class Sender:
     ids: Ids
     randomness: Randomness
     groups_at_once: int = 3
-    at_once: int = 8
+    at_once: int = 32
     _prepared: dict[UUID, tuple[object, set[str]]] = field(
         default_factory=dict[UUID, tuple[object, set[str]]]
     )
@@ -101,12 +100,11 @@ class Sender:
 
     def kind(self) -> Kind[UUID]:
         return Kind(
-            name=KIND,
+            name=SEND,
             parse_key=UUID,
             handle=self.send,
             rows=SenderRows(),
-            runner="bulk",
-            priority=5,
+            runner="send",
             retry=PERSISTENT,
             concurrency=self.at_once,
         )
@@ -123,8 +121,8 @@ class Sender:
         lease = await take_lease(
             job.database,
             self.clock,
-            name=f"{KIND}:{account.id}",
-            holder=KIND,
+            name=f"{SEND}:{account.id}",
+            holder=SEND,
             token=self.ids.new(),
             ttl_s=LEASE_S,
         )
@@ -155,7 +153,7 @@ class Sender:
         async with job.finish() as tx:
             await self._end(tx, account, plan, turn)
             if await sending.is_due(tx, account.id, now=self.clock.now()):
-                await enqueue(tx, [Wake(KIND, str(account.id), 5)])
+                await wake_sender(tx, account.id)
 
     async def _plan(self, database: Database, account: AccountRef, *, active: bool) -> Plan:
         """Close what is to be closed, and choose whose turn it is."""

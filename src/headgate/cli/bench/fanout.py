@@ -77,7 +77,6 @@ async def _send_all(url: str, messages: int) -> float:
         {
             "HEADGATE_DATA_DIR": "/nonexistent",
             "HEADGATE_OUTFLOW_MESSAGES_PER_MINUTE": "60000",
-            "HEADGATE_JOBS_BULK_CONCURRENCY": str(ACCOUNTS),
         }
     )
     connectors = {"simulated": SimulatedConnector(world)}
