@@ -31,6 +31,9 @@ Q = QueryFile(
 -- name: channel
 insert into channel (id, platform, key, kind, title, created_at)
 values (%(id)s, 'simulated', %(title)s, 'stream', %(title)s, %(now)s)
+
+-- name: switch_off
+update channel set message_scan_enabled = false where id = %(id)s
 """,
 )
 
@@ -133,6 +136,19 @@ def test_all_are_tried_again_when_a_person_is_sure(book: Book) -> None:
     assert book.jobs() == []
     assert run("retry", "--all", "--yes").output == "3 misses are tried again.\n"
     assert len(book.jobs()) == 3
+
+
+def test_a_retry_on_a_channel_that_is_off_is_refused_with_the_reason(book: Book) -> None:
+    book(lambda tx: tx.execute(Q["switch_off"], id=CLIPS))
+    for arguments in (["--channel", str(CLIPS)], [str(book.misses()[0].id)]):
+        said = remedy_of(run("retry", *arguments))
+        assert "Channel scanning disabled for this channel." in said
+        assert "headgate channel enable 'Clips'" in said
+    assert book.jobs() == []
+    assert run("retry", "--all", "--yes").output == (
+        "1 miss is tried again.\n2 left out: scanning is disabled for their channels.\n"
+    )
+    assert book.states() == {"9": "abandoned", "8": "abandoned", "7": "open"}
 
 
 def test_no_misses_is_no_error(book: Book) -> None:

@@ -60,6 +60,9 @@ values (%(id)s, %(name)s, '', 'member', %(now)s)
 insert into follow (id, user_id, series_id, channel_id, since)
 values (%(id)s, %(user_id)s, %(series_id)s, %(channel_id)s, %(since)s)
 
+-- name: notified
+select c.number from notification n join chapter c on c.id = n.chapter_id order by 1
+
 -- name: all_numbers
 select number from chapter order by series_id, place
 

@@ -240,7 +240,7 @@ def post(missing: Missing, name: str) -> Message:
 
 async def retry_all(missing: Missing) -> int:
     async with missing.database.transaction() as tx:
-        return len(await retry_misses(tx, now=missing.clock.now()))
+        return len((await retry_misses(tx, now=missing.clock.now())).ids)
 
 
 async def fail_until_abandoned(missing: Missing) -> None:

@@ -13,12 +13,13 @@ from missing import START, STREAM, Missing, fail_until_abandoned, post, retry_al
 from headgate.domain.messages import Message
 from headgate.domain.misses import MISS_CAP, GiveUp, Retry, list_tries, next_try
 from headgate.domain.text import storable
-from headgate.intake.misses import NOBODY_CAN_S, retry_misses
+from headgate.intake.misses import NOBODY_CAN_S, Retried, retry_misses
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Kinds
 from headgate.storage.engine import list_jobs
 from headgate.storage.misses import count_misses, fail_try, get_miss, list_misses, open_misses
 from headgate.testing import FaultRates
+from headgate.testing.errors import SimTimeout
 
 
 async def garbled(missing: Missing, name: str = "pack") -> Message:
@@ -181,8 +182,9 @@ async def test_a_retry_and_the_end_of_a_try_never_wait_for_each_other(missing: M
 async def test_a_retry_of_a_channel_leaves_the_others_alone(missing: Missing) -> None:
     await garbled(missing)
     async with missing.database.transaction() as tx:
-        assert await retry_misses(tx, channel_id=uuid4(), now=missing.clock.now()) == []
-        assert len(await retry_misses(tx, channel_id=missing.channel_id, now=missing.clock.now())) == 1
+        assert await retry_misses(tx, channel_id=uuid4(), now=missing.clock.now()) == Retried([])
+        retried = await retry_misses(tx, channel_id=missing.channel_id, now=missing.clock.now())
+    assert (len(retried.ids), retried.left_out) == (1, 0)
 
 
 async def test_a_message_that_was_deleted_is_no_miss_any_more(missing: Missing) -> None:
@@ -211,7 +213,12 @@ async def test_a_call_without_an_answer_is_an_attempt_of_that_miss_alone(missing
     first = await garbled(missing, "first")
     missing.clock.advance(30)
     await garbled(missing, "second")
-    missing.world.faults.resume(FaultRates(timeout_before=1.0))
+
+    async def hang_up(point: str) -> None:
+        if point == "message.before_effect":
+            raise SimTimeout(point)
+
+    missing.world.on_point = hang_up
     missing.clock.advance(30)
     await missing.work()
     attempts = {miss.message_key: (miss.attempts, miss.error_class) for miss in await missing.misses()}

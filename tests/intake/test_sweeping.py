@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from listing_bench import ListingBench
 
-from headgate.domain.listings import Swept
+from headgate.domain.listings import Listed, Swept
 from headgate.testing.errors import SimTimeout
 from headgate.testing.link import SimulatedLink
 
@@ -113,3 +113,36 @@ async def test_what_came_between_the_first_look_and_the_first_sweep_is_not_lost(
         await swept.pass_time(minutes=1)
         await swept.work()
     assert await swept.numbers(dex.series_id) == ["2"]
+
+
+async def test_a_poll_does_not_mark_as_removed_what_a_sweep_told_meanwhile(
+    swept: ListingBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dex = await swept.add("dex")
+    swept.publish("dex", "1")
+    await swept.work()
+    await swept.pass_time(minutes=6)
+    await swept.work()
+    await swept.follow(dex.series_id)
+    await swept.pass_time(minutes=1)
+
+    def tell_whole(link: SimulatedLink, listing: str, cursor: dict[str, str]) -> Listed:
+        return Listed(
+            tuple(swept.bench.world.listings[listing].newest(swept.bench.clock.now())), {}, complete=True
+        )
+
+    monkeypatch.setattr(SimulatedLink, "_list", tell_whole)
+
+    async def sweep_meanwhile() -> None:
+        # Published after the poll's answer was made, and swept before that answer is stored.
+        swept.publish("dex", "2")
+        swept.bench.clock.advance(360)
+        assert await swept.step()
+
+    await swept.ask(dex)
+    swept.bench.at_next("list.after_effect", sweep_meanwhile)
+    await swept.work()
+    assert await swept.numbers(dex.series_id) == ["1", "2"]
+    assert [release.removed_at for release in await swept.releases(dex.series_id)] == [None, None]
+    await swept.bench.work()
+    assert await swept.texts("notified") == ["2"]

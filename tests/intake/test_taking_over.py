@@ -8,6 +8,7 @@ import pytest
 from bench import Bench
 
 from headgate.testing import file_of
+from headgate.testing.errors import SimTimeout
 
 
 async def with_stand_by(bench: Bench, *, messages: int = 30) -> None:
@@ -156,3 +157,34 @@ async def test_one_channel_that_is_gone_does_not_stop_the_others(bench: Bench) -
     await bench.rest()
     await bench.rest(60)
     assert await bench.column("titles", key="other") == ["new"]
+
+
+async def test_a_failure_counts_for_the_account_that_was_asked_and_not_for_the_new_reader(
+    bench: Bench,
+) -> None:
+    await with_stand_by(bench, messages=5)
+    while bench.calls("heads") < 1:
+        await bench.step()
+
+    async def hand_over_and_fail() -> None:
+        await bench.rows(
+            "update watch set failures = 4 where account_id = $1", (await bench.account("second")).id
+        )
+        await bench.rows("update stream set reader_id = $1", (await bench.account("second")).id)
+        raise SimTimeout("read")
+
+    bench.at_next("read.before_effect", hand_over_and_fail)
+    await bench.step()
+    explained = await bench.explain()
+    assert {watch.name: (watch.failures, watch.open_until) for watch in explained.watches} == {
+        "reader": (1, None),
+        "second": (4, None),
+    }
+    # The failure was the other account's: the new reader goes on at once, and closes its own breaker.
+    assert [hole.attempts for hole in explained.holes] == [0]
+    await bench.catch_up()
+    assert {watch.name: watch.failures for watch in (await bench.explain()).watches} == {
+        "reader": 1,
+        "second": 0,
+    }
+    assert await bench.column("sightings") == bench.places()

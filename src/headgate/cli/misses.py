@@ -76,10 +76,13 @@ def retry(
             confirm("Try all misses of all channels again?", yes=yes)
         async with desk.database.transaction() as tx:
             chosen = None if references is None else [await _find(tx, one) for one in references]
-            woken = await retry_misses(tx, chosen, channel_id=channel_id, now=desk.clock.now())
-            if chosen is not None and (unknown := set(chosen) - set(woken)):
+            retried = await retry_misses(tx, chosen, channel_id=channel_id, now=desk.clock.now())
+            if chosen is not None and (unknown := set(chosen) - set(retried.ids)):
                 raise UserError(f"There is no miss {min(unknown)}.", remedy=_LIST_REMEDY)
-        typer.echo(_worded(len(woken)))
+        if retried.ids or not retried.left_out:
+            typer.echo(_worded(len(retried.ids)))
+        if retried.left_out:
+            typer.echo(f"{retried.left_out:,} left out: scanning is disabled for their channels.")
 
     at_desk(try_again)
 

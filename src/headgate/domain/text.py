@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 LONGEST_KEY = 500
 """Longer texts do not fit an index."""
+MAX_KEY_BYTES = 1000
+"""An index row holds 2,704 bytes; the widest index has two keys and an id."""
+_STAND_IN = re.compile("…#[0-9a-f]{16}$")
 _GREATEST = 2**63 - 1
 
 
 def is_key(text: str) -> bool:
     """Tell whether a text can be a key: not empty, not too long, and stored as it is."""
-    return 0 < len(text) <= LONGEST_KEY and _UNSTORABLE.search(text) is None
+    return text != "" and _UNSTORABLE.search(text) is None and len(text.encode()) <= MAX_KEY_BYTES
 
 
 def is_whole(number: int) -> bool:
@@ -22,9 +26,15 @@ def is_whole(number: int) -> bool:
     return -_GREATEST <= number <= _GREATEST
 
 
-def clipped(text: str) -> str:
-    """Return a text that fits an index, whatever it was."""
-    return storable(text)[:LONGEST_KEY]
+def stand_in_key(text: str) -> str:
+    """Return a key for something whose own key cannot be stored; different texts get different ones."""
+    digest = sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+    return f"{storable(text)[:100]}…#{digest}"
+
+
+def is_stand_in(key: str) -> bool:
+    """Tell whether a key was made here, so that no platform knows it."""
+    return _STAND_IN.search(key) is not None
 
 
 def containing(typed: str) -> str | None:

@@ -5,7 +5,7 @@ Pages, live events, rechecks and misses all come through here, so that they cann
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -14,7 +14,7 @@ from headgate.domain.filters import Candidate
 from headgate.domain.messages import Attachment, Message
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import RATE_OVER_H, raised_rate
-from headgate.domain.text import LONGEST_KEY, clipped, is_key, is_whole, storable
+from headgate.domain.text import MAX_KEY_BYTES, is_key, is_whole, stand_in_key, storable
 from headgate.intake.storing import store_sightings
 from headgate.kernel.clock import utc_from_timestamp
 from headgate.kernel.ids import Ids
@@ -34,6 +34,8 @@ class Accepted:
 
     new_kept: int
     """Sightings that were not known before and are kept."""
+    unfit: Mapping[str, str]
+    """Keys of messages that the tables cannot hold, and why; each is a miss now."""
 
 
 async def accept_messages(
@@ -52,17 +54,19 @@ async def accept_messages(
     `seen_at` is when they were asked for, if that was before now: what was deleted later stays so.
     """
     await streams.lock_stream(tx, channel_id)
-    fitting = [message for message in messages if _fits(message)]
-    odd = [clipped(message.key) for message in messages if not _fits(message)]
+    unfit = {message.key: reason for message in messages if (reason := _why_unfit(message))}
+    fitting = [message for message in messages if message.key not in unfit]
     newest = {message.key: message for message in sorted(fitting, key=_version)}
     sightings = [
         sighting for message in newest.values() for sighting in sightings_of(message, rules=rules, ids=ids)
     ]
     new_kept = await store_sightings(tx, channel_id, sightings, ids=ids, now=now, seen_at=seen_at or now)
     await misses.clear_read(tx, channel_id, list(newest))
-    missing = list(dict.fromkeys([*unreadable, *odd]))
-    await misses.note_unreadable(tx, channel_id, missing, ids=ids, now=now)
-    return Accepted(new_kept)
+    await misses.note_unreadable(tx, channel_id, _storable_keys(unreadable), ids=ids, now=now)
+    for reason in sorted(set(unfit.values())):
+        keys = _storable_keys([key for key, why in unfit.items() if why == reason])
+        await misses.note_unreadable(tx, channel_id, keys, ids=ids, now=now, error_message=reason)
+    return Accepted(new_kept, unfit)
 
 
 async def count_covered(
@@ -124,14 +128,23 @@ def _sighting(
     )
 
 
-def _fits(message: Message) -> bool:
-    """Tell whether the tables can hold a message; one that they cannot is as good as unreadable."""
-    return (
-        is_key(message.key)
-        and is_whole(message.position)
-        and len(message.topic) <= LONGEST_KEY
-        and all(is_key(each.key) and is_whole(each.size_bytes) for each in message.attachments)
-    )
+def _why_unfit(message: Message) -> str:
+    """Return why the tables cannot hold a message, which is then a miss; empty if they can."""
+    if not is_key(message.key):
+        return "the message's key cannot be stored"
+    if not is_whole(message.position):
+        return "the message's position is too large"
+    if message.topic and len(storable(message.topic).encode()) > MAX_KEY_BYTES:
+        return "the topic's key cannot be stored"
+    if not all(is_key(each.key) for each in message.attachments):
+        return "the key of an attachment cannot be stored"
+    if not all(is_whole(each.size_bytes) for each in message.attachments):
+        return "the size of an attachment is too large"
+    return ""
+
+
+def _storable_keys(keys: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(key if is_key(key) else stand_in_key(key) for key in keys))
 
 
 def _version(message: Message) -> datetime:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from headgate.domain.chapters import better_title, chapter_key, read_number
 from headgate.domain.listings import BadEntry, Entry
-from headgate.domain.text import clipped, is_key, storable
+from headgate.domain.text import is_key, stand_in_key, storable
 from headgate.domain.title_patterns import TitlePattern
 from headgate.storage.listings import Source
 from headgate.storage.releases import NewRelease
@@ -39,6 +39,8 @@ class Answered:
     first_look: bool
     bad: Sequence[BadEntry] = ()
     complete: bool = False
+    told_before: int = 0
+    """Entries that were told after this number may be missing only because the answer is older."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def mark_entries(answered: Answered) -> Marked:
     bad = list(answered.bad)
     if not all(is_key(entry.key) for entry in entries):
         odd = [entry for entry in entries if not is_key(entry.key)]
-        bad += [BadEntry(clipped(entry.key) or "?", "its key cannot be stored") for entry in odd]
+        bad += [BadEntry(stand_in_key(entry.key), "its key cannot be stored") for entry in odd]
         entries = [entry for entry in entries if is_key(entry.key)]
     return Marked(answered, entries, [_fingerprint(entry, salt) for entry in entries], bad)
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.connectors.protocol import Manifest
-from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricted, WorkError
+from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricted, UserError, WorkError
 from headgate.domain.messages import Head, Lens
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import (
@@ -53,6 +53,11 @@ HEAD_TRIES = 2
 PASS_ON_EVERY = timedelta(minutes=1)
 PERSON = 10
 """The priority of what a person waits for."""
+
+
+def refusal(switched_off: str) -> UserError:
+    """Return why nothing can be read of a channel, and which switch keeps it so."""
+    return UserError(f"{DISABLED}.", remedy=f"Switch it on: `headgate channel enable {switched_off!r}`.")
 
 
 class AccountRows:

@@ -14,6 +14,7 @@ from uuid import UUID
 from headgate.domain.errors import error_class
 from headgate.domain.misses import MISS_CAP
 from headgate.intake.again import Failed, Fetched, Found, SingleMessages
+from headgate.intake.look import refusal
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -79,8 +80,9 @@ class MissRetries:
 
     async def _end(self, tx: Tx, miss: Miss, fetched: Fetched) -> bool:
         """Write what came of a try; true if a person wants another one at once."""
+        fetched = await self.messages.take(tx, miss.channel_id, message_key=miss.message_key, fetched=fetched)
         if isinstance(fetched, Found):
-            await self._take(tx, miss, fetched)
+            await self._clear(tx, miss)
             return False
         if isinstance(fetched, Failed):
             return await misses.fail_try(
@@ -93,14 +95,14 @@ class MissRetries:
             )
         return await misses.postpone_try(tx, miss, due_at=self._later(NOBODY_CAN_S), now=self._now())
 
-    async def _take(self, tx: Tx, miss: Miss, found: Found) -> None:
-        channel_id, key = miss.channel_id, miss.message_key
-        await self.messages.take(tx, channel_id, message_key=key, message=found.message)
+    async def _clear(self, tx: Tx, miss: Miss) -> None:
         if miss.stage == "read":
             await misses.delete_miss(tx, miss.id)
         else:
             later = self._later(LOOK_AGAIN_S)
-            await misses.release_sightings(tx, channel_id, message_key=key, look_again_at=later)
+            await misses.release_sightings(
+                tx, miss.channel_id, message_key=miss.message_key, look_again_at=later
+            )
 
     def _now(self) -> datetime:
         return self.messages.clock.now()
@@ -109,17 +111,30 @@ class MissRetries:
         return self._now() + timedelta(seconds=seconds)
 
 
+@dataclass(frozen=True)
+class Retried:
+    """Misses that are tried again, and how many are not because their channels are off."""
+
+    ids: Sequence[UUID]
+    left_out: int = 0
+
+
 async def retry_misses(
     tx: Tx, miss_ids: Sequence[UUID] | None = None, *, channel_id: UUID | None = None, now: datetime
-) -> list[UUID]:
-    """Try misses at once because a person asks for it: the named ones, a channel's, or all.
+) -> Retried:
+    """Retry misses at once because a person asks for it: the named ones, a channel's, or all.
 
-    Abandoned ones are open again, and nothing that failed before counts. Returns those that were there.
+    Abandoned ones are open again, and earlier failures no longer count. Refused for a channel that is off;
+    when all are asked for, those of such channels are left out.
     """
-    wanted = await misses.list_miss_ids(tx, channel_id=channel_id) if miss_ids is None else sorted(miss_ids)
+    found = await misses.list_retryable(tx, miss_ids, channel_id=channel_id)
+    off = [miss.switched_off for miss in found if miss.switched_off]
+    wanted = [miss.id for miss in found if not miss.switched_off]
+    if off and (miss_ids is not None or channel_id is not None):
+        raise refusal(min(off))
     # The wake-ups come first: they may wait for a running try, which in turn wants its miss.
     await enqueue(tx, [Wake(KIND, str(miss_id), ASKED) for miss_id in wanted[:WAKE_AT_ONCE]])
-    return await misses.reopen_misses(tx, wanted, now=now)
+    return Retried(await misses.reopen_misses(tx, wanted, now=now), left_out=len(off))
 
 
 def _is_due(miss: Miss, now: datetime) -> bool:

@@ -193,6 +193,7 @@ class Poller:
             first_look=listing.succeeded_at is None,
             bad=listed.bad,
             complete=listed.complete,
+            told_before=listing.told_before,
         )
         async with job.database.autocommit() as tx:
             return Answer(listed, await tell_news(tx, [answered]))

@@ -77,10 +77,8 @@ class Rechecks:
 
     async def _end(self, tx: Tx, wish: Recheck, fetched: Fetched) -> None:
         now = self._now()
+        fetched = await self.messages.take(tx, wish.channel_id, message_key=wish.message_key, fetched=fetched)
         if isinstance(fetched, Found):
-            await self.messages.take(
-                tx, wish.channel_id, message_key=wish.message_key, message=fetched.message
-            )
             await rechecks.clear_recheck(tx, wish)
         elif isinstance(fetched, Failed):
             await rechecks.fail_recheck(

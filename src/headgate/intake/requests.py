@@ -11,7 +11,7 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import UserError
-from headgate.intake.look import DISABLED, PERSON
+from headgate.intake.look import DISABLED, PERSON, refusal
 from headgate.intake.look import KIND as LOOK
 from headgate.intake.scan import KIND as SCAN
 from headgate.jobs.kinds import Wake
@@ -178,9 +178,7 @@ async def _enabled_stream(tx: Tx, channel_id: UUID) -> LockedStream:
     if stream is None:
         raise _no_stream()
     if stream.switched_off:
-        raise UserError(
-            f"{DISABLED}.", remedy=f"Switch it on: `headgate channel enable {stream.switched_off!r}`."
-        )
+        raise refusal(stream.switched_off)
     return stream
 
 

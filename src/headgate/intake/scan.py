@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.breaker import Breaker, fail
+from headgate.domain.breaker import fail
 from headgate.domain.coverage import Hole, choose_hole, what_is_left
 from headgate.domain.errors import (
     AuthFailed,
@@ -223,7 +223,7 @@ class Scanner:
             seen_at=turn.began_at,
             unreadable=page.unreadable,
         )
-        if scan.failures:
+        if turn.scan.failures:
             await watches.mend_watch(tx, channel_id=scan.channel_id, account_id=turn.account.id)
         step = Step(pages=1, items=accepted.new_kept, read_calls=1)
         if turn.bound == UNKNOWN_BOUND:
@@ -302,14 +302,17 @@ class Scanner:
             await streams.count_calls(tx, turn.account.id, kind="read", calls=1, now=held.now)
 
     async def _fail_page(self, job: Job[UUID], turn: Turn, hole: Hole, error: WorkError) -> None:
-        """Note a page that could not be read: the hole waits, and so does the watch if it keeps failing."""
+        """Note a page that could not be read: the hole waits, and so does the watch if it keeps failing.
+
+        The failure is that of the account that was asked, whoever reads the stream by now.
+        """
         async with job.finish() as tx:
             held = await self._take(tx, job.key)
             if held is None:
                 return
             scan, now = held.scan, held.now
-            breaker = Breaker(scan.failures or 0, scan.opened or 0, scan.open_until)
-            breaker = fail(breaker, now=now, at_once=isinstance(error, Gone))
+            before = await watches.get_breaker(tx, channel_id=scan.channel_id, account_id=turn.account.id)
+            breaker = fail(before, now=now, at_once=isinstance(error, Gone))
             await watches.fail_watch(
                 tx,
                 channel_id=scan.channel_id,
@@ -320,7 +323,9 @@ class Scanner:
                 now=now,
             )
             step = Step(read_calls=1, error_message=str(error))
-            if breaker.open_until is None:
+            if scan.account_id != turn.account.id:
+                await self._read_on(tx, held, step, bound=scan.bound)
+            elif breaker.open_until is None:
                 await self._go_round(tx, held, turn, hole, error, step)
             elif await watches.pass_on(tx, turn.account.id, channel_id=scan.channel_id, now=now):
                 await self._read_on(tx, held, step, bound=scan.bound)

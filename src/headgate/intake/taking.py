@@ -33,13 +33,22 @@ Bad = tuple[UUID, BadEntry]
 
 
 @dataclass(frozen=True)
+class Missing:
+    """Entries that a whole answer does not have, and what was told last when it was asked for."""
+
+    channel_id: UUID
+    entry_keys: Sequence[str]
+    told_before: int
+
+
+@dataclass(frozen=True)
 class News:
     """What of some listings' entries is new or has changed."""
 
     releases: Sequence[NewRelease] = ()
     posts: Mapping[UUID, Sequence[Entry]] = field(default_factory=dict[UUID, Sequence[Entry]])
     bad: Sequence[Bad] = ()
-    removed: Mapping[UUID, Sequence[str]] = field(default_factory=dict[UUID, Sequence[str]])
+    missing: Sequence[Missing] = ()
     first_looks: frozenset[UUID] = frozenset()
     """Listings that were never looked at before: when an undated entry of them came, nobody knows."""
 
@@ -72,17 +81,16 @@ async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
     ):
         changed[whose[place]].append(place - starts[whose[place]])
     found = {each.answered.channel_id: each.sort(new) for each, new in zip(marked, changed, strict=True)}
-    removed: dict[UUID, Sequence[str]] = {}
+    missing: list[Missing] = []
     for each in marked:
-        if each.answered.complete:
-            keys = [entry.key for entry in each.entries]
-            if missing := await releases.list_missing(tx, each.answered.channel_id, keys):
-                removed[each.answered.channel_id] = missing
+        answered, keys = each.answered, [entry.key for entry in each.entries]
+        if answered.complete and (gone := await releases.list_missing(tx, answered.channel_id, keys)):
+            missing.append(Missing(answered.channel_id, gone, answered.told_before))
     return News(
         releases=[release for each in found.values() for release in each.releases],
         posts={channel_id: each.posts for channel_id, each in found.items() if each.posts},
         bad=[(each.answered.channel_id, bad) for each in marked for bad in each.bad],
-        removed=removed,
+        missing=missing,
         first_looks=frozenset(answered.channel_id for answered in answers if answered.first_look),
     )
 
@@ -94,8 +102,10 @@ async def take_news(
     await listings.lock_listings(tx, list(news.posts))
     outcome = await _take(tx, news.releases, ids=ids, now=now)
     removed = [
-        await releases.mark_removed(tx, channel_id, keys, now=now)
-        for channel_id, keys in news.removed.items()
+        await releases.mark_removed(
+            tx, each.channel_id, each.entry_keys, told_before=each.told_before, now=now
+        )
+        for each in news.missing
     ]
     posted = [
         await _take_posts(

@@ -37,17 +37,8 @@ limit %(limit)s::int
 -- name: find_channels
 -- By id, by the platform's key, or by title, whatever its case.
 select c.id, c.platform, c.key, c.scope, c.kind, c.title, c.message_scan_enabled, c.parent_id,
-    coalesce(p.title, '') as parent_title, coalesce(off.title, '') as parent_off, c.settings
+    coalesce(p.title, '') as parent_title, coalesce(headgate_switched_off(c.parent_id), '') as parent_off, c.settings
 from channel c left join channel p on p.id = c.parent_id
-left join lateral (
-    with recursive line as (
-        select p.id, p.parent_id, p.title, p.message_scan_enabled, 1 as height
-        union
-        select u.id, u.parent_id, u.title, u.message_scan_enabled, l.height + 1
-        from line l join channel u on u.id = l.parent_id where l.height < 8
-    )
-    select title from line where not message_scan_enabled order by height limit 1
-) as off on true
 where c.id::text = lower(%(reference)s::text) or c.key = %(reference)s or lower(c.title) = lower(%(reference)s)
 order by c.platform, c.key, c.scope
 limit 20

@@ -3,7 +3,7 @@
 select
     c.id, c.platform, c.key, c.scope, c.title, c.message_scan_enabled,
     p.id as parent_id, coalesce(p.title, '') as parent_title,
-    off.title is null as parent_enabled, coalesce(off.title, '') as parent_off,
+    headgate_switched_off(c.parent_id) is null as parent_enabled, coalesce(headgate_switched_off(c.parent_id), '') as parent_off,
     o.id as continues_id, coalesce(o.title, '') as continues_title,
     s.floor, s.head, s.head_checked_at, s.lenses, s.tip_after, s.due_at, s.planned_at, s.reason, s.woken, s.tier,
     s.tier_pinned, s.arrival_rate, s.idle_scans, s.idle_at, s.scanned_at, s.message_count,
@@ -17,15 +17,6 @@ select
 from channel c
 join stream s on s.channel_id = c.id
 left join channel p on p.id = c.parent_id
-left join lateral (
-    with recursive line as (
-        select p.id, p.parent_id, p.title, p.message_scan_enabled, 1 as height
-        union
-        select u.id, u.parent_id, u.title, u.message_scan_enabled, l.height + 1
-        from line l join channel u on u.id = l.parent_id where l.height < 8
-    )
-    select title from line where not message_scan_enabled order by height limit 1
-) as off on true
 left join channel o on o.id = c.continues_id
 where c.id = %(channel_id)s
 

@@ -68,6 +68,8 @@ class ListingRow:
     account_name: str
     established: bool
     sign_in: int
+    told_before: int
+    """The number of the last thing that any source had told by then."""
 
     @property
     def breaker(self) -> Breaker:

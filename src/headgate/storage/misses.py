@@ -69,6 +69,15 @@ class MissSeen:
 
 
 @dataclass(frozen=True)
+class Retryable:
+    """A miss that a person may want to retry."""
+
+    id: UUID
+    switched_off: str
+    """Title of what keeps its channel off; empty if nothing does."""
+
+
+@dataclass(frozen=True)
 class MissCount:
     """How many misses of a channel are in one state."""
 
@@ -184,8 +193,12 @@ async def count_misses(tx: Tx, *, channel_id: UUID | None = None) -> list[MissCo
     return await tx.all(MissCount, Q["count_misses"], channel_id=channel_id)
 
 
-async def list_miss_ids(tx: Tx, *, channel_id: UUID | None = None) -> list[UUID]:
-    return await tx.column(Q["list_miss_ids"], channel_id=channel_id)
+async def list_retryable(
+    tx: Tx, ids: Sequence[UUID] | None = None, *, channel_id: UUID | None = None
+) -> list[Retryable]:
+    """Return the named misses, a channel's, or all, in the order in which they are locked."""
+    wanted = None if ids is None else list(ids)
+    return await tx.all(Retryable, Q["list_retryable"], ids=wanted, channel_id=channel_id)
 
 
 async def list_by_ending(tx: Tx, ending: str) -> list[UUID]:

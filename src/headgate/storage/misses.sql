@@ -76,9 +76,17 @@ from miss m join channel c on c.id = m.channel_id
 where (%(channel_id)s::uuid is null or m.channel_id = %(channel_id)s)
 group by 1, 2, 3 order by 2, 1, 3
 
--- name: list_miss_ids
--- All of a channel, or all that there are, in the order in which they are locked.
-select id from miss where (%(channel_id)s::uuid is null or channel_id = %(channel_id)s) order by id
+-- name: list_retryable
+-- The named ones, all of a channel or all that there are, in the order in which they are locked, each with the switch
+-- that keeps its channel off.
+with wanted as (
+    select id, channel_id from miss
+    where (%(ids)s::uuid[] is null or id = any(%(ids)s)) and (%(channel_id)s::uuid is null or channel_id = %(channel_id)s)
+), channels as (
+    select channel_id, coalesce(headgate_switched_off(channel_id), '') as switched_off
+    from (select distinct channel_id from wanted) as c
+)
+select w.id, c.switched_off from wanted w join channels c on c.channel_id = w.channel_id order by w.id
 
 -- name: list_by_ending
 -- A person types only the last group of an id, the one that is random.

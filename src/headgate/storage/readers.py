@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from headgate.storage.database import Tx
@@ -24,5 +25,5 @@ class Reader:
     sign_in: int
 
 
-async def get_reader(tx: Tx, channel_id: UUID) -> Reader | None:
-    return await tx.one(Reader, Q["get_reader"], channel_id=channel_id)
+async def get_reader(tx: Tx, channel_id: UUID, *, now: datetime) -> Reader | None:
+    return await tx.one(Reader, Q["get_reader"], channel_id=channel_id, now=now)

@@ -79,10 +79,19 @@ async def list_missing(tx: Tx, channel_id: UUID, entry_keys: Sequence[str]) -> l
     return await tx.column(Q["list_missing"], channel_id=channel_id, entry_keys=list(entry_keys))
 
 
-async def mark_removed(tx: Tx, channel_id: UUID, entry_keys: Sequence[str], *, now: datetime) -> int:
+async def mark_removed(
+    tx: Tx, channel_id: UUID, entry_keys: Sequence[str], *, told_before: int, now: datetime
+) -> int:
+    """Mark what a whole answer does not have, except what was told after it was asked for."""
     if not entry_keys:
         return 0
-    return await tx.execute(Q["mark_removed"], channel_id=channel_id, entry_keys=list(entry_keys), now=now)
+    return await tx.execute(
+        Q["mark_removed"],
+        channel_id=channel_id,
+        entry_keys=list(entry_keys),
+        told_before=told_before,
+        now=now,
+    )
 
 
 async def take_releases(

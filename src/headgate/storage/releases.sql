@@ -19,9 +19,11 @@ where r.channel_id = %(channel_id)s and r.removed_at is null
   and not exists (select from unnest(%(entry_keys)s::text[]) as e (key) where e.key = r.entry_key)
 
 -- name: mark_removed
--- They stay, marked: what was told of them stays true.
+-- They stay, marked: what was told of them stays true. What was told since the look began is not missing: the answer
+-- may be older than it.
 update release set removed_at = %(now)s
 where channel_id = %(channel_id)s and entry_key = any(%(entry_keys)s) and removed_at is null
+  and told_seq <= %(told_before)s
 
 -- name: take_releases
 -- New and changed entries, with all that follows from them.

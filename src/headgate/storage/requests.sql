@@ -10,20 +10,11 @@ select id from family order by id
 -- name: lock_stream
 -- What a request for a scan depends on; the stream stays as it is until the request is written. The switch that
 -- keeps it off may be its own or that of anything above it.
-select s.channel_id, c.title, coalesce(off.title, '') as switched_off,
+select s.channel_id, c.title, coalesce(headgate_switched_off(c.id), '') as switched_off,
     coalesce(a.name, '') as reader, coalesce(a.state, '') as reader_state
 from stream s
 join channel c on c.id = s.channel_id
 left join account a on a.id = s.reader_id
-left join lateral (
-    with recursive line as (
-        select c.id, c.parent_id, c.title, c.message_scan_enabled, 0 as height
-        union
-        select p.id, p.parent_id, p.title, p.message_scan_enabled, l.height + 1
-        from line l join channel p on p.id = l.parent_id where l.height < 8
-    )
-    select title from line where not message_scan_enabled order by height limit 1
-) as off on true
 where s.channel_id = %(channel_id)s
 for update of s
 

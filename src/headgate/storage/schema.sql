@@ -92,6 +92,34 @@ CREATE OR REPLACE FUNCTION public.headgate_real_now()
  PARALLEL SAFE
 RETURN clock_timestamp();
 
+CREATE OR REPLACE FUNCTION public.headgate_switched_off(of_channel uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ WITH RECURSIVE line AS (
+          SELECT c.parent_id,
+             c.title,
+             c.message_scan_enabled,
+             0 AS height
+            FROM channel c
+           WHERE (c.id = headgate_switched_off.of_channel)
+         UNION ALL
+          SELECT p.parent_id,
+             p.title,
+             p.message_scan_enabled,
+             (l.height + 1)
+            FROM (line l
+              JOIN channel p ON ((p.id = l.parent_id)))
+           WHERE (l.height < 8)
+         )
+  SELECT line.title
+    FROM line
+   WHERE (NOT line.message_scan_enabled)
+   ORDER BY line.height
+  LIMIT 1;
+END;
+
 CREATE OR REPLACE FUNCTION public.headgate_take_releases(channel_ids uuid[], series_ids uuid[], chapter_ids uuid[], chapter_keys text[], places text[], numbers text[], volumes text[], chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[], languages text[], scan_groups text[], externals boolean[], published timestamp with time zone[], fingerprints bigint[], first_looks boolean[], taken_at timestamp with time zone)
  RETURNS TABLE(of_channel uuid, new_releases integer, changed_releases integer, news_rows integer, new_chapters integer, changed_chapters integer)
  LANGUAGE plpgsql
@@ -142,7 +170,8 @@ begin
         on conflict (channel_id, entry_key) do update set
             chapter_id = excluded.chapter_id, title = excluded.title, url = excluded.url,
             language = excluded.language, scan_group = excluded.scan_group, external = excluded.external,
-            published_at = excluded.published_at, fingerprint = excluded.fingerprint, removed_at = null
+            published_at = excluded.published_at, fingerprint = excluded.fingerprint, removed_at = null,
+            told_seq = nextval('release_told')
         where r.fingerprint <> excluded.fingerprint or r.removed_at is not null
             or r.chapter_id <> excluded.chapter_id
         returning r.id, r.xmax = 0 as is_new
@@ -1105,6 +1134,7 @@ CREATE TABLE release (
     published_at timestamp with time zone,
     fingerprint bigint NOT NULL,
     seen_at timestamp with time zone NOT NULL,
+    told_seq bigint NOT NULL DEFAULT nextval('release_told'::regclass),
     removed_at timestamp with time zone,
     CONSTRAINT release_channel_id_entry_key_key UNIQUE (channel_id, entry_key),
     CONSTRAINT release_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,

@@ -38,13 +38,13 @@ with seen as (
         size_bytes = excluded.size_bytes, mime_type = excluded.mime_type, content_id = excluded.content_id,
         url = excluded.url, version_at = excluded.version_at, verdict = excluded.verdict,
         settings_hash = excluded.settings_hash, missed = false,
-        deleted_at = case when s.deleted_at > %(seen_at)s then s.deleted_at end,
+        deleted_at = case when s.deleted_at >= %(seen_at)s then s.deleted_at end,
         item_id = case when s.content_id = excluded.content_id then coalesce(s.item_id, excluded.item_id)
                        else excluded.item_id end
     where excluded.version_at >= s.version_at
       and (s.topic, s.album, s.author, s.from_bot, s.from_webhook, s.file_name, s.size_bytes, s.mime_type, s.content_id,
            s.url, s.verdict, s.settings_hash,
-           s.deleted_at is not null and s.deleted_at <= %(seen_at)s)
+           s.deleted_at is not null and s.deleted_at < %(seen_at)s)
         is distinct from (excluded.topic, excluded.album, excluded.author, excluded.from_bot,
                           excluded.from_webhook, excluded.file_name, excluded.size_bytes,
                           excluded.mime_type, excluded.content_id, excluded.url, excluded.verdict,

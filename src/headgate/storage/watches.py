@@ -31,6 +31,12 @@ async def get_watcher(tx: Tx, account_id: UUID) -> Watcher | None:
     return await tx.one(Watcher, Q["get_watcher"], account_id=account_id)
 
 
+async def get_breaker(tx: Tx, *, channel_id: UUID, account_id: UUID) -> Breaker:
+    """Return an account's breaker at a channel; a closed one if it cannot read the channel any more."""
+    found = await tx.one(Breaker, Q["get_breaker"], channel_id=channel_id, account_id=account_id)
+    return found or Breaker()
+
+
 async def fail_watch(
     tx: Tx,
     *,

@@ -2,6 +2,11 @@
 -- An account as those who call its platform need it.
 select id, platform, name, state, established, sign_in, headgate_listens(listening_at) as listening from account where id = %(account_id)s
 
+-- name: get_breaker
+-- The breaker of one account at one channel, kept as it is until the transaction ends.
+select failures, opened, open_until from watch
+where channel_id = %(channel_id)s and account_id = %(account_id)s for update
+
 -- name: fail_watch
 -- A reading by this account failed; how long it is left alone was decided by the breaker.
 update watch set failures = %(failures)s, opened = %(opened)s, open_until = %(open_until)s, error_class = %(error_class)s,

@@ -68,6 +68,18 @@ create table channel (
 
 create index channel_parent on channel (parent_id);
 
+-- Title of the nearest switch that keeps a channel off, its own or that of anything above it; null if all are on.
+create function headgate_switched_off(of_channel uuid) returns text language sql stable parallel safe
+begin atomic
+    with recursive line as (
+        select c.parent_id, c.title, c.message_scan_enabled, 0 as height from channel c where c.id = of_channel
+        union all
+        select p.parent_id, p.title, p.message_scan_enabled, l.height + 1
+        from line l join channel p on p.id = l.parent_id where l.height < 8
+    )
+    select title from line where not message_scan_enabled order by height limit 1;
+end;
+
 create table topic (
     channel_id uuid not null references channel (id) on delete cascade,
     key text not null,

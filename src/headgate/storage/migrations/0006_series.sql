@@ -122,6 +122,10 @@ create table chapter (
 
 create index chapter_order on chapter (series_id, place, id);
 
+-- Numbers the times at which sources told something. One is used up, so that its last value was given to somebody.
+create sequence release_told;
+select nextval('release_told');
+
 create table release (
     id uuid primary key,
     channel_id uuid not null references channel (id) on delete cascade,
@@ -136,6 +140,8 @@ create table release (
     -- Of everything that the source says of it: what has the same is not looked at any further.
     fingerprint bigint not null,
     seen_at timestamptz not null,
+    -- Rises whenever the source tells something new of it: a look that began before knows nothing of its absence.
+    told_seq bigint not null default nextval('release_told'),
     -- The source does not list it any more.
     removed_at timestamptz,
     unique (channel_id, entry_key)
@@ -270,7 +276,8 @@ begin
         on conflict (channel_id, entry_key) do update set
             chapter_id = excluded.chapter_id, title = excluded.title, url = excluded.url,
             language = excluded.language, scan_group = excluded.scan_group, external = excluded.external,
-            published_at = excluded.published_at, fingerprint = excluded.fingerprint, removed_at = null
+            published_at = excluded.published_at, fingerprint = excluded.fingerprint, removed_at = null,
+            told_seq = nextval('release_told')
         where r.fingerprint <> excluded.fingerprint or r.removed_at is not null
             or r.chapter_id <> excluded.chapter_id
         returning r.id, r.xmax = 0 as is_new
