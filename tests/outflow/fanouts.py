@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
+from headgate.testing.errors import SimTimeout
 from headgate.testing.faults import FaultRates
 from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript, Happening
 from headgate.testing.simulator.theatre import Theatre
@@ -41,3 +43,36 @@ def noting(into: list[Any], sql: str, *arguments: Any) -> Doing:
         into.extend(await fanout.rows(sql, *arguments))
 
     return do
+
+
+def at_point(label: str, do: Callable[[Fanout, int], Awaitable[None]]) -> Doing:
+    """Do something whenever a call comes to a point, counted from 1; what it raises fails the call."""
+
+    async def hook(fanout: Fanout) -> None:
+        times, before = count(1), fanout.world.on_point
+
+        async def point(reached: str) -> None:
+            if before is not None:
+                await before(reached)
+            if reached == label:
+                await do(fanout, next(times))
+
+        fanout.world.on_point = point
+
+    return hook
+
+
+def lose_answer(number: int = 1) -> Doing:
+    """Let one message arrive without an answer."""
+
+    async def lose(_: Fanout, sent: int) -> None:
+        if sent == number:
+            raise SimTimeout("send")
+
+    return at_point("send.after_effect", lose)
+
+
+async def kill(fanout: Fanout) -> None:
+    """Kill all processes."""
+    for process in fanout.processes:
+        process.troupe.crashed = True

@@ -1,4 +1,4 @@
-"""Messages on their way: how long an answer is waited for."""
+"""Messages on their way: what is checked right before the call, and what an answer or its absence means."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import uuid4
 
+import pytest
+
 from headgate.connectors.protocol import Link, Part, Sent
+from headgate.domain.errors import AuthFailed, Gone, Transient
 from headgate.domain.pacing import Permit
 from headgate.kernel.clock import VirtualClock
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow.flights import SEND_TIMEOUT_S, Flight, Landed, Runway
+from headgate.outflow.flights import SEND_TIMEOUT_S, Flight, Landed, Runway, landed
 from headgate.outflow.hold import Hold
 from headgate.storage.leases import Lease
 from headgate.storage.sending import Share
@@ -22,12 +25,25 @@ NOBODY = cast("Any", None)
 """Where there is no database, because none is asked."""
 
 
+NO = {
+    "fault": Transient("the network is away"),
+    "logout": AuthFailed("signed out"),
+    "refusal": Gone("there is no such group"),
+}
+
+
 class Platform:
-    """Answers to all messages but those to the group `silence`."""
+    """Answers to all but the group `silence`; says no to `fault`, `logout` and `refusal`."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
 
     async def send(self, target: str, part: Part, *, key: str) -> Sent:
+        self.calls.append(target)
         if target == "silence":
             await asyncio.Event().wait()
+        if target in NO:
+            raise NO[target]
         return Sent(f"{part.text} {key}", NOW)
 
 
@@ -40,14 +56,25 @@ class Airport:
         account = AccountRef(uuid4(), "platform", "main", established=True)
         hold = Hold(NOBODY, self.clock, Lease("send", uuid4(), "send", 60.0, deadline_s=60.0))
         self.runway = Runway(account, Links({}, lanes, NOBODY), lanes, self.clock, hold)
+        self.platform = Platform()
         self.timekeeper = asyncio.create_task(self.runway.keep_time())
 
+    def flight(
+        self, target: str, *, doubtful: bool = False, in_s: float = 0.0, repeat_until_s: float | None = None
+    ) -> Flight:
+        """Return a message that leaves so many seconds from now."""
+        share = Share(
+            1, target, target, NOW, 1, "k", 0, "Hello", None, doubtful, None, None, None, None, None
+        )
+        due_at_s = self.clock.monotonic() + in_s
+        permit = Permit(owner="main", kind="send", epochs={}, due_at_s=due_at_s, void_at_s=due_at_s + 2.0)
+        return Flight(share, Part("Hello"), permit, last=True, repeat_until_s=repeat_until_s)
+
+    def launch(self, flight: Flight) -> asyncio.Task[Landed]:
+        return asyncio.create_task(self.runway.send(cast("Link", self.platform), flight))
+
     def send(self, target: str) -> asyncio.Task[Landed]:
-        share = Share(1, target, target, NOW, 1, "k", 0, "Hello", None, False, None, None, None, None)
-        now_s = self.clock.monotonic()
-        permit = Permit(owner="main", kind="send", epochs={}, due_at_s=now_s, void_at_s=now_s + 2.0)
-        flight = Flight(share, Part("Hello"), permit, last=True)
-        return asyncio.create_task(self.runway.send(cast("Link", Platform()), flight))
+        return self.launch(self.flight(target))
 
     async def wait(self, seconds: float) -> None:
         for moved_s in (0.0, seconds):
@@ -90,4 +117,69 @@ async def test_a_flight_that_is_cancelled_from_outside_is_no_late_answer() -> No
     flight.cancel()
     await asyncio.wait({flight})
     assert flight.cancelled()
+    airport.timekeeper.cancel()
+
+
+async def test_a_flight_that_is_called_back_before_its_call_has_sent_nothing() -> None:
+    airport = Airport()
+    unborn, waiting = airport.flight("lake", in_s=1.0), airport.flight("hill", in_s=1.0)
+    late = airport.launch(waiting)
+    await airport.wait(0.5)
+    early = airport.launch(unborn)
+    for task in (early, late):
+        task.cancel()
+    await asyncio.wait({early, late})
+    assert [landed(early, unborn).result.state, landed(late, waiting).result.state] == ["planned", "planned"]
+    assert airport.platform.calls == []
+    airport.timekeeper.cancel()
+
+
+async def test_a_flight_that_is_cancelled_after_its_call_is_in_doubt() -> None:
+    airport = Airport()
+    flight = airport.flight("silence")
+    task = airport.launch(flight)
+    await airport.wait(1.0)
+    task.cancel()
+    await asyncio.wait({task})
+    assert landed(task, flight).result.state == "sending"
+    airport.timekeeper.cancel()
+
+
+async def test_no_call_begins_when_the_lease_may_be_anothers() -> None:
+    airport = Airport()
+    task = airport.launch(airport.flight("lake", in_s=59.5))
+    airport.runway.hold.deadline_s = airport.clock.monotonic() + 59.0
+    await airport.wait(59.5)
+    assert task.result().result.state == "planned"
+    assert airport.platform.calls == []
+    airport.timekeeper.cancel()
+
+
+async def test_no_repeat_begins_after_the_dedupe_window() -> None:
+    airport = Airport()
+    ends_s = airport.clock.monotonic() + 3.0
+    inside = airport.launch(airport.flight("lake", doubtful=True, in_s=2.9, repeat_until_s=ends_s))
+    outside = airport.launch(airport.flight("hill", doubtful=True, in_s=3.0, repeat_until_s=ends_s))
+    await airport.wait(2.9)
+    await airport.wait(0.1)
+    assert (inside.result().result.state, outside.result().result.state) == ("sent", "sending")
+    assert airport.platform.calls == ["lake"]
+    airport.timekeeper.cancel()
+
+
+@pytest.mark.parametrize(
+    ("answer", "first", "repeat"),
+    [
+        ("fault", "planned", "sending"),
+        ("logout", "planned", "sending"),
+        ("refusal", "failed", "uncertain"),
+    ],
+)
+async def test_a_no_to_a_repeat_does_not_end_the_doubt_about_the_first_try(
+    answer: str, first: str, repeat: str
+) -> None:
+    airport = Airport()
+    tasks = [airport.launch(airport.flight(answer, doubtful=doubtful)) for doubtful in (False, True)]
+    await airport.wait(0.0)
+    assert [task.result().result.state for task in tasks] == [first, repeat]
     airport.timekeeper.cancel()

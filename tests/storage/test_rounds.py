@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,7 +12,17 @@ import pytest
 from headgate.kernel.clock import RealClock
 from headgate.outflow import rounds
 from headgate.storage.database import Database, Tx
-from headgate.storage.sending import NewRound, Result, Round, write_rounds
+from headgate.storage.leases import take_lease
+from headgate.storage.sending import (
+    Mark,
+    NewRound,
+    Result,
+    Round,
+    fail_delivery,
+    list_doubtful,
+    settle_part,
+    write_rounds,
+)
 
 NOW = datetime(2026, 3, 2, 8, tzinfo=UTC)
 
@@ -29,6 +40,7 @@ insert into part (run_id, delivery, number, key)
 select run_id, d.number, n, headgate_part_key(run_id, d.number, n)
 from delivery d cross join generate_series(1, $2::int) as n where run_id = $1
 """
+_MAKE_TEXTS = "insert into run_part (run_id, number, text) values ($1, 1, 'Dear group')"
 _MAKE_LEASE = """
 insert into lease (name, holder, token, expires_at)
 values ($1, 'send', $2, headgate_real_now() + make_interval(secs => $3))
@@ -54,8 +66,8 @@ async def write(database: Database, *rounds: NewRound) -> list[Round]:
         return await write_rounds(tx, rounds, ttl_s=10.0, now=NOW)
 
 
-def marking(new: NewRound, *places: tuple[int, int]) -> NewRound:
-    return NewRound(new.run_id, new.lease, new.token, (), places)
+def marking(new: NewRound, *places: tuple[int, int], seen: UUID | None = None) -> NewRound:
+    return NewRound(new.run_id, new.lease, new.token, (), [Mark(*place, seen) for place in places])
 
 
 def telling(new: NewRound, *results: Result) -> NewRound:
@@ -78,7 +90,7 @@ async def test_rounds_of_several_accounts_are_written_each_for_itself(database: 
     first, second = [await make_run(database, deliveries=2) for _ in range(2)]
     await write(database, marking(first, (1, 1)))
     sent = Result(1, 1, "sent", 1, message_key="m1", sent_at=NOW, took_ms=7, delivery_state="sent")
-    mixed = NewRound(first.run_id, first.lease, first.token, (sent,), ((2, 1),))
+    mixed = NewRound(first.run_id, first.lease, first.token, (sent,), (Mark(2, 1),))
     written = await write(database, mixed, marking(second, (1, 1), (2, 1)))
     assert [(one.held, one.marked) for one in written] == [(True, {(2, 1)}), (True, {(1, 1), (2, 1)})]
     assert await states(database, first.run_id) == [("sent", "sent"), ("sending", "sending")]
@@ -165,3 +177,85 @@ async def test_a_round_that_comes_just_when_the_last_writer_ends_is_written(
             await asyncio.sleep(0)
         async with asyncio.timeout(10.0):
             assert (await writer.write(new)).held
+
+
+async def test_nobody_takes_the_lease_while_marks_are_made_under_it(database: Database) -> None:
+    run = await make_run(database, deliveries=2)
+    await write(database, marking(run, (1, 1)))
+    both = NewRound(run.run_id, run.lease, run.token, (Result(1, 1, "sent", 1),), (Mark(2, 1),))
+    other = take_lease(database, RealClock(), name=run.lease, holder="other", token=uuid4(), ttl_s=10.0)
+    async with database.transaction() as blocker:
+        await blocker.raw("select from part where run_id = $1 and delivery = 1 for update", (run.run_id,))
+        writing = asyncio.create_task(write(database, both))
+        await until_blocked(database, "headgate_write_rounds")
+        taking = asyncio.create_task(other)
+        await until_blocked(database, "insert into lease")
+    (written,) = await writing
+    assert written.marked == {(2, 1)}
+    assert await taking is None
+    assert await states(database, run.run_id) == [("sending", "sent"), ("sending", "sending")]
+
+
+async def until_blocked(database: Database, statement: str) -> None:
+    """Wait until a statement waits for a lock."""
+    sql = (
+        "select count(*) from pg_stat_activity where datname = current_database()"
+        " and wait_event_type = 'Lock' and query ilike '%' || $1::text || '%'"
+    )
+    async with asyncio.timeout(10.0):
+        waiting = 0
+        while not waiting:
+            async with database.transaction() as tx:
+                waiting = (await tx.raw(sql, (statement,)))[0]["count"]
+
+
+async def test_a_message_that_another_sender_has_marked_since_is_not_marked(database: Database) -> None:
+    run = await make_run(database, deliveries=2)
+    await write(database, marking(run, (1, 1)))
+    unseen, seen = marking(run, (1, 1), (2, 1)), marking(run, (1, 1), seen=run.token)
+    assert [one.marked for one in await write(database, unseen)] == [{(2, 1)}]
+    assert [one.marked for one in await write(database, seen)] == [{(1, 1)}]
+
+
+async def test_a_doubt_counts_from_the_first_try_and_ends_with_a_definite_answer(database: Database) -> None:
+    run = await make_run(database, deliveries=1)
+    await write(database, marking(run, (1, 1)))
+    (first,) = await doubts(database)
+    await write(database, telling(run, Result(1, 1, "sending", 1)))
+    await write(database, marking(run, (1, 1)))
+    (second,) = await doubts(database)
+    assert second["sending_at"] > first["sending_at"]
+    assert second["doubtful_since"] == first["doubtful_since"] == first["sending_at"]
+    await write(database, telling(run, Result(1, 1, "planned", 1)))
+    assert [row["doubtful_since"] for row in await doubts(database)] == [None]
+
+
+async def test_what_was_found_out_about_an_older_try_does_not_settle_a_newer_one(database: Database) -> None:
+    run = await make_run(database, deliveries=1)
+    await write(database, marking(run, (1, 1)))
+    async with database.transaction() as tx:
+        await tx.raw(_MAKE_TEXTS, (run.run_id,))
+        (share,) = await list_doubtful(tx, run.run_id, settle_s=0.0, now=NOW)
+    uncertain = Result(1, 1, "uncertain", 1, delivery_state="uncertain")
+    await write(database, marking(run, (1, 1), seen=run.token))
+    async with database.transaction() as tx:
+        await settle_part(tx, run.run_id, share, uncertain, now=NOW)
+    assert await states(database, run.run_id) == [("sending", "sending")]
+    async with database.transaction() as tx:
+        (share,) = await list_doubtful(tx, run.run_id, settle_s=0.0, now=NOW)
+        await settle_part(tx, run.run_id, share, uncertain, now=NOW)
+    assert await states(database, run.run_id) == [("uncertain", "uncertain")]
+
+
+async def test_a_delivery_with_a_message_in_doubt_is_not_failed(database: Database) -> None:
+    run = await make_run(database, deliveries=2)
+    await write(database, marking(run, (1, 1)))
+    async with database.transaction() as tx:
+        for delivery in (1, 2):
+            await fail_delivery(tx, run.run_id, delivery, error="no such group", now=NOW)
+    assert await states(database, run.run_id) == [("sending", "sending"), ("failed", "planned")]
+
+
+async def doubts(database: Database) -> list[dict[str, Any]]:
+    async with database.transaction() as tx:
+        return await tx.raw("select sending_at, doubtful_since from part")

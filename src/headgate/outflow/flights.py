@@ -41,10 +41,10 @@ class Flight:
     """Its delivery is complete with it."""
     fresh_upload: bool = True
     """Its file was uploaded just now, so that its being gone would be the target's."""
+    repeat_until_s: float | None = None
+    """When a repeat would leave the platform's dedupe window; none for a message that was never tried."""
     called: bool = False
     """It has left, and cannot be called back any more."""
-    recalled: bool = False
-    """The worker stops: it is not to leave."""
     overdue: bool = False
     """There was no answer in time, and nobody waits for it any more."""
 
@@ -54,12 +54,11 @@ class Landed(NamedTuple):
 
     result: Result
     error: WorkError | None = None
-    called: bool = True
 
 
-def may_repeat(dedupe: DedupeWindow, *, age_s: float) -> bool:
-    """Tell whether a message that may have been sent can be sent again under its key without a double."""
-    return dedupe.kind != "none" and age_s + REPEAT_MARGIN_S < dedupe.window_s
+def repeat_for_s(dedupe: DedupeWindow, *, age_s: float) -> float:
+    """Return how much longer a message that may have been sent can be repeated under its key; 0: not."""
+    return 0.0 if dedupe.kind == "none" else max(0.0, dedupe.window_s - REPEAT_MARGIN_S - age_s)
 
 
 def unsent(share: Share, *, error: str = "", attempts: int | None = None, retry_s: float = 0.0) -> Result:
@@ -72,6 +71,20 @@ def unsent(share: Share, *, error: str = "", attempts: int | None = None, retry_
         error=error,
         retry_s=retry_s,
     )
+
+
+def in_doubt(share: Share, error: str) -> Result:
+    """Return the result of a try without an answer: the mark stays until the call cannot be under way."""
+    return Result(share.delivery, share.number, "sending", share.attempts + 1, error=error)
+
+
+def landed(task: asyncio.Task[Landed], flight: Flight) -> Landed:
+    """Return what came of a flight that ended; one that was cancelled before its call has sent nothing."""
+    if not task.cancelled():
+        return task.result()
+    if flight.called:
+        return Landed(in_doubt(flight.share, "cancelled before an answer came"))
+    return Landed(unsent(flight.share))
 
 
 def lost(share: Share, error: str) -> Result:
@@ -109,21 +122,17 @@ class Runway:
 
     async def send(self, link: Link, flight: Flight) -> Landed:
         """Send one message at its permit's time, unless it may not go any more."""
-        share = flight.share
-        try:
-            await self.lanes.wait(flight.permit)
-        except asyncio.CancelledError:
-            if not flight.recalled:
-                raise
-            return Landed(unsent(share), called=False)
-        if not self.hold.sure:
-            return Landed(unsent(share), called=False)
+        await self.lanes.wait(flight.permit)
+        # Nothing may come between these checks and the call.
+        began_s = self.clock.monotonic()
+        too_late = flight.repeat_until_s is not None and began_s >= flight.repeat_until_s
+        if too_late or not self.hold.sure:
+            return Landed(unsent(flight.share))
         try:
             self.lanes.spend(flight.permit)
         except PermitVoid:
-            return Landed(unsent(share), called=False)
+            return Landed(unsent(flight.share))
         flight.called = True
-        began_s = self.clock.monotonic()
         try:
             sent = await self._call(link, flight, ends_s=began_s + SEND_TIMEOUT_S)
         except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
@@ -171,9 +180,7 @@ class Runway:
         if isinstance(error, AuthFailed | Restricted):
             return Landed(unsent(share, error=str(error)), error)
         if isinstance(error, Ambiguous):
-            # The mark stays: it is settled when the call cannot be under way any more.
-            doubt = Result(share.delivery, share.number, "sending", share.attempts + 1, error=str(error))
-            return Landed(doubt)
+            return Landed(in_doubt(share, str(error)))
         if isinstance(error, Gone) and share.media_id is not None and not flight.fresh_upload:
             return Landed(unsent(share, error=str(error)), error)
         attempts = share.attempts + 1

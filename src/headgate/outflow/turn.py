@@ -21,7 +21,8 @@ from headgate.domain.pacing import Permit
 from headgate.domain.templates import Values, fill
 from headgate.kernel.randomness import Randomness
 from headgate.outflow.doubts import look_for
-from headgate.outflow.flights import RETRY, Flight, Landed, Runway, may_repeat
+from headgate.outflow.flights import RETRY, Flight, Landed, Runway, landed, repeat_for_s, unsent
+from headgate.outflow.groups import Group
 from headgate.outflow.hold import Hold
 from headgate.outflow.permits import Stock
 from headgate.outflow.preparing import Preparing
@@ -30,7 +31,7 @@ from headgate.outflow.uploads import Shelf
 from headgate.storage import sending
 from headgate.storage.database import Database, to_the_end
 from headgate.storage.leases import LeaseLost
-from headgate.storage.sending import DueRun, NewRound, Result, Share
+from headgate.storage.sending import DueRun, Mark, NewRound, Result, Share
 
 TURN_S = 45.0
 """A turn takes no new permits after so long, so that others have theirs and a restart loses little."""
@@ -41,21 +42,6 @@ JITTER_S = (0.2, 0.5)
 LONGEST_WAIT_S = 5.0
 LONGEST_PACE_S = 60.0
 """Whoever must wait for longer waits for a cool-down or a daily cap, not for the pace."""
-
-
-@dataclass(eq=False)
-class Group:
-    """One target's unsent messages in their order."""
-
-    shares: deque[Share]
-    ready_at_s: float
-    flying: bool = False
-    failures: int = 0
-    """How often its preparation failed in this turn."""
-
-    @property
-    def next(self) -> Share:
-        return self.shares[0]
 
 
 @dataclass
@@ -95,6 +81,8 @@ class Turn:
     )
     _last_due_s: float = 0.0
     _results: list[Result] = field(default_factory=list[Result])
+    _boarding: Sequence[Share] = ()
+    """Messages that a statement under way marks as about to be sent."""
 
     def __post_init__(self) -> None:
         self.began_at, self._began_s = self.runway.clock.now(), self._now_s()
@@ -141,7 +129,6 @@ class Turn:
         self._stopped = True
         for task, (_, flight) in self._flights.items():
             if not flight.called:
-                flight.recalled = True
                 task.cancel()
 
     def _now_s(self) -> float:
@@ -151,6 +138,7 @@ class Turn:
         while self._flights:
             await asyncio.wait(self._flights)
             await self._collect()
+        self._results.extend(unsent(share) for share in self._boarding)
         if self._results:
             await self._write(())
 
@@ -166,7 +154,7 @@ class Turn:
             for group in self._open
             if not group.flying
             and group.ready_at_s <= now_s + JITTER_S[1]
-            and _place(group.next) not in unwritten
+            and group.next.place not in unwritten
         ]
         return sorted(ready, key=lambda group: group.ready_at_s)
 
@@ -192,36 +180,47 @@ class Turn:
         ]
         if not chosen:
             return False
-        marked = await self._write([_place(group.next) for group in chosen])
+        self._boarding = [group.next for group in chosen]
+        marked = await self._write([group.next.mark for group in chosen])
+        if self._stopped:
+            # The worker stops, or the lease is another's: nothing that was marked leaves any more.
+            return False
+        self._boarding = ()
         for group in chosen:
             permit = self.stock.take()
-            if _place(group.next) in marked:
+            if group.next.place in marked:
                 self._start(group, permit)
         if len(marked) < len(chosen):
-            # The run was paused or cancelled, or the lease is another's.
+            # The run was paused or cancelled, or another sender has told of a message.
             self._stopped = True
         return True
 
     async def _is_clear(self, group: Group) -> bool:
         """Tell whether a doubtful message may be sent; one that may have been sent long ago is looked for."""
-        share = group.next
-        age_s = (share.doubt_age_s or 0.0) + self._now_s() - self._loaded_at_s
-        if may_repeat(self.dedupe, age_s=age_s):
+        if self._now_s() < self._repeat_until_s(group.next):
             return True
+        await self._look_for(group)
+        return False
+
+    def _repeat_until_s(self, share: Share) -> float:
+        return self._loaded_at_s + repeat_for_s(self.dedupe, age_s=share.doubt_age_s or 0.0)
+
+    async def _look_for(self, group: Group) -> None:
+        """Settle a doubtful message by the target's history: it was sent, or nobody can tell."""
+        share = group.next
         try:
             found = await self.hold.keep_through(
                 look_for(self.runway.links, self.runway.account, share, last=len(group.shares) == 1)
             )
         except WorkError as error:
             self._halt(error)
-            return False
+            return
         async with self.database.autocommit() as tx:
             await sending.settle_part(tx, self.run.id, share, found, now=self.runway.clock.now())
         if found.state == "sent":
             group.shares.popleft()
         else:
             group.shares.clear()
-        return False
 
     async def _prepare(self, ready: Sequence[Group]) -> list[Group]:
         """Prepare targets to which nothing was sent yet; whoever cannot be reached is left out."""
@@ -248,6 +247,10 @@ class Turn:
         return [group for group in ready if group.shares and group.next.target_key in outcome.prepared]
 
     async def _give_up(self, group: Group, error: WorkError) -> None:
+        """Fail a delivery; a message of it that may have been sent is settled first."""
+        if group.next.doubtful:
+            await self._look_for(group)
+            return
         async with self.database.autocommit() as tx:
             delivery = group.next.delivery
             now = self.runway.clock.now()
@@ -263,7 +266,11 @@ class Turn:
                 if error.retryable and not isinstance(error, RateLimited | LeaseLost):
                     raise
                 self._halt(error)
-                return False
+                break
+        for group in ready if self.refused else ():
+            # Nothing of the run is sent any more, so no repeat will tell.
+            if group.next.doubtful:
+                await self._look_for(group)
         return not self._stopped
 
     async def _stock_up(self, ends_at_s: float) -> bool:
@@ -292,6 +299,7 @@ class Turn:
             permit=permit,
             last=len(group.shares) == 1,
             fresh_upload=share.media_id is None or self.shelf.is_fresh(share.media_id),
+            repeat_until_s=self._repeat_until_s(share) if share.doubtful else None,
         )
         group.flying = True
         self._last_due_s = max(self._last_due_s, permit.due_at_s)
@@ -310,12 +318,14 @@ class Turn:
         media = "" if share.media_id is None else self.shelf.handle(share.media_id)
         return Part(fill(share.text, values), media)
 
-    async def _write(self, marks: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
+    async def _write(self, marks: Sequence[Mark]) -> set[tuple[int, int]]:
         """Write results and marks in one statement, which also renews the lease."""
         asked_at_s = self._now_s()
-        results, self._results = self._results, []
         lease = self.hold.lease
-        written = await self.rounds.write(NewRound(self.run.id, lease.name, lease.token, results, marks))
+        new = NewRound(self.run.id, lease.name, lease.token, self._results, marks)
+        # To the end: whoever is cancelled meanwhile must not undo marks before they are made.
+        written = await to_the_end(self.rounds.write(new))
+        self._results = []
         if written.held:
             self.hold.renewed(asked_at_s)
         else:
@@ -351,19 +361,20 @@ class Turn:
     async def _collect(self) -> None:
         """Take what has landed, and act on it."""
         for task in [task for task in self._flights if task.done()]:
-            group, _ = self._flights.pop(task)
+            group, flight = self._flights.pop(task)
             group.flying = False
-            landed = task.result()
-            self._results.append(landed.result)
-            await self._act(group, landed)
+            end = landed(task, flight)
+            self._results.append(end.result)
+            await self._act(group, end)
 
-    async def _act(self, group: Group, landed: Landed) -> None:
-        result, share, now_s = landed.result, group.next, self._now_s()
+    async def _act(self, group: Group, end: Landed) -> None:
+        result, share, now_s = end.result, group.next, self._now_s()
         if result.state == "sent":
             group.shares.popleft()
             group.ready_at_s = now_s + self.randomness.uniform(*JITTER_S)
-        elif isinstance(landed.error, Gone) and share.media_id is not None:
+        elif isinstance(end.error, Gone) and share.media_id is not None:
             await self.shelf.forget(share.media_id)
+            group.shares[0] = share._replace(token=None)
             group.ready_at_s = now_s
         elif result.state == "planned":
             group.shares[0] = share._replace(attempts=result.attempts)
@@ -371,8 +382,8 @@ class Turn:
         else:
             # Failed, uncertain or in doubt: nothing more for this group in this turn.
             group.shares.clear()
-        if isinstance(landed.error, RateLimited | AuthFailed | Restricted):
-            self._halt(landed.error)
+        if isinstance(end.error, RateLimited | AuthFailed | Restricted):
+            self._halt(end.error)
 
     def _halt(self, error: WorkError) -> None:
         """End the turn for a reason that concerns the account, its pace, or the whole run."""
@@ -386,7 +397,3 @@ class Turn:
             self.ready_in_s = LONGEST_WAIT_S
         else:
             self.refused = str(error)
-
-
-def _place(share: Share) -> tuple[int, int]:
-    return share.delivery, share.number

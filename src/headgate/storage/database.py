@@ -25,6 +25,7 @@ from headgate.storage.arrays import QuickListDumper
 from headgate.storage.queries import Query
 
 Row = TypeVar("Row")
+Result = TypeVar("Result")
 Parameters = Mapping[str, Any]
 Connection = psycopg.AsyncConnection[Any]
 
@@ -355,7 +356,7 @@ async def _clean(connection: Connection) -> None:
         await connection.execute("rollback")
 
 
-async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
     """Finish the work also when the caller is cancelled, once or again and again; then tell the caller."""
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
@@ -366,7 +367,7 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
             cancelled = error
     if cancelled is not None:
         raise cancelled
-    task.result()
+    return task.result()
 
 
 async def connect(url: str, *, name: str = "headgate") -> Connection:

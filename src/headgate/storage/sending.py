@@ -54,10 +54,27 @@ class Share(NamedTuple):
     text: str
     media_id: UUID | None
     doubtful: bool
+    token: UUID | None
     sending_at: datetime | None
     doubt_age_s: float | None
     settles_in_s: float | None
     retry_in_s: float | None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.delivery, self.number
+
+    @property
+    def mark(self) -> Mark:
+        return Mark(self.delivery, self.number, self.token)
+
+
+class Mark(NamedTuple):
+    """A message that is about to be sent, under the token of its last try as the sender saw it."""
+
+    delivery: int
+    number: int
+    seen: UUID | None = None
 
 
 class Result(NamedTuple):
@@ -83,7 +100,7 @@ class NewRound:
     lease: str
     token: UUID
     results: Sequence[Result]
-    marks: Sequence[tuple[int, int]]
+    marks: Sequence[Mark]
 
 
 class Round(NamedTuple):
@@ -220,11 +237,7 @@ async def write_rounds(tx: Tx, rounds: Sequence[NewRound], *, ttl_s: float, now:
             [{"round": place, **result._asdict()} for place, new in numbered for result in new.results]
         ).decode(),
         marks=to_json(
-            [
-                {"round": place, "delivery": delivery, "number": number}
-                for place, new in numbered
-                for delivery, number in new.marks
-            ]
+            [{"round": place, **mark._asdict()} for place, new in numbered for mark in new.marks]
         ).decode(),
         ttl_s=ttl_s,
         now=now,

@@ -88,7 +88,7 @@ texts as materialized (select number, text, media_id from run_part where run_id 
 moment as materialized (select headgate_real_now() as at)
 select
     c.number as delivery, c.target_key, c.target_title, coalesce(c.started_at, %(now)s) as started_at,
-    p.number, p.key, p.attempts, t.text, t.media_id, p.state = 'sending' as doubtful, p.sending_at,
+    p.number, p.key, p.attempts, t.text, t.media_id, p.state = 'sending' as doubtful, p.token, p.sending_at,
     extract(epoch from m.at - p.doubtful_since)::float8 as doubt_age_s,
     greatest(0, extract(epoch from p.sending_at - m.at) + %(settle_s)s)::float8 as settles_in_s,
     greatest(0, extract(epoch from p.retry_at - m.at))::float8 as retry_in_s
@@ -103,7 +103,7 @@ order by c.state desc, c.number, p.number
 -- Messages of a run of which nobody knows yet whether they were sent.
 select
     d.number as delivery, d.target_key, d.target_title, coalesce(d.started_at, %(now)s) as started_at,
-    p.number, p.key, p.attempts, t.text, t.media_id, true as doubtful, p.sending_at,
+    p.number, p.key, p.attempts, t.text, t.media_id, true as doubtful, p.token, p.sending_at,
     extract(epoch from m.at - p.doubtful_since)::float8 as doubt_age_s,
     greatest(0, extract(epoch from p.sending_at - m.at) + %(settle_s)s)::float8 as settles_in_s,
     0::float8 as retry_in_s
@@ -163,9 +163,10 @@ where d.run_id = %(run_id)s and d.state in ('pending', 'sending') and not exists
     select from part p where p.run_id = d.run_id and p.delivery = d.number and p.state <> 'sent')
 
 -- name: fail_delivery
--- One target cannot be reached at all.
-update delivery set state = 'failed', error = %(error)s, ended_at = %(now)s
-where run_id = %(run_id)s and number = %(delivery)s and state in ('pending', 'sending')
+-- One target cannot be reached at all. A message that may have been sent keeps its delivery open.
+update delivery d set state = 'failed', error = %(error)s, ended_at = %(now)s
+where d.run_id = %(run_id)s and d.number = %(delivery)s and d.state in ('pending', 'sending') and not exists (
+    select from part p where p.run_id = d.run_id and p.delivery = d.number and p.state = 'sending')
 
 -- name: count_open
 -- Deliveries that are not done.

@@ -279,19 +279,21 @@ declare
     ends_at timestamptz;
 begin
     select array_agg(g.run_id order by g.round), array_agg(g.lease order by g.round), array_agg(g.token order by g.round),
-        array_agg(l.name is not null order by g.round), min(l.expires_at)
+        array_agg(h.ends_at is not null order by g.round), min(h.ends_at)
     into run_ids, names, tokens, ours, ends_at
     from json_to_recordset(rounds) as g (round int, run_id uuid, lease text, token uuid)
-    left join lease l on l.name = g.lease and l.token = g.token and l.expires_at > real_now;
+    -- Locked: nobody else takes the lease before the marks that are made under it are committed.
+    left join lateral (
+        select l.expires_at as ends_at from lease l
+        where l.name = g.lease and l.token = g.token and l.expires_at > real_now
+        for no key update
+    ) as h on true;
 
     -- One that was renewed a moment ago need not be written again.
     if ends_at < renew_before then
         update lease l set expires_at = real_now + make_interval(secs => ttl_s)
         from unnest(names, tokens) as g (name, token)
         where l.name = g.name and l.token = g.token and l.expires_at > real_now and l.expires_at < renew_before;
-        select array_agg(l.name is not null order by g.round) into ours
-        from unnest(names, tokens) with ordinality as g (name, token, round)
-        left join lease l on l.name = g.name and l.token = g.token and l.expires_at > real_now;
     end if;
 
     with told as (
@@ -317,11 +319,11 @@ begin
 
     return query
     with given as materialized (
-        select g.round, g.delivery, g.number, (
+        select g.round, g.delivery, g.number, g.seen, (
             select d.state from delivery d
             where d.run_id = run_ids[g.round] and d.number = g.delivery and d.state in ('pending', 'sending')
         ) as state
-        from json_to_recordset(marks) as g (round int, delivery int, number int)
+        from json_to_recordset(marks) as g (round int, delivery int, number int, seen uuid)
         where ours[g.round] and exists (select from run r where r.id = run_ids[g.round] and r.state = 'running' offset 0)
     ),
     marked as (
@@ -330,7 +332,7 @@ begin
             doubtful_since = coalesce(p.doubtful_since, real_now)
         from given g
         where p.run_id = any(run_ids[g.round:g.round]) and p.delivery = g.delivery and p.number = g.number
-            and p.state in ('planned', 'sending') and g.state is not null
+            and (p.state = 'planned' or p.state = 'sending' and p.token is not distinct from g.seen) and g.state is not null
         returning g.round, p.run_id, p.delivery, p.number, g.state
     ),
     begun as (

@@ -1,0 +1,137 @@
+"""Messages that may have been sent: none is doubled, and none is called failed, whatever happens next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fanouts import Doing, at_point, kill, lose_answer, noting, play
+
+from headgate.outflow.flights import SETTLE_S
+from headgate.testing.errors import SimFlood
+from headgate.testing.profiles import PRESETS, plain
+from headgate.testing.simulator import Theatre
+from headgate.testing.simulator.fanout import Fanout, FanoutScript, Happening
+from headgate.testing.simulator.stage import AT_WORK
+
+pytestmark = pytest.mark.once
+
+ONE = ("Dear {group}",)
+
+
+async def test_a_repeat_that_a_slow_upload_carries_out_of_the_dedupe_window_is_not_sent(
+    theatre: Theatre,
+) -> None:
+    forgetful = PRESETS["discord_like"].but(media_life_s=240.0)
+    assert forgetful.dedupe.window_s == 180
+
+    async def limit_the_repeat(_: Fanout, call: int) -> None:
+        if call == 2:
+            raise SimFlood(100.0)
+
+    async def slow_down_uploads(fanout: Fanout, upload: int) -> None:
+        if upload > 1:
+            await fanout.world.clock.sleep(70.0)
+
+    outcome = await play(
+        theatre,
+        FanoutScript(targets=1, parts=("+picture of {group}",), profile=forgetful),
+        (0, lose_answer()),
+        (0, at_point("send.began", limit_the_repeat)),
+        (0, at_point("upload.began", slow_down_uploads)),
+    )
+    assert (outcome.messages, outcome.doubled) == (1, 0)
+    assert outcome.states == ["success"]
+
+
+async def test_a_message_that_may_have_been_sent_is_not_failed_because_its_group_is_gone(
+    theatre: Theatre,
+) -> None:
+    async def leave_group(fanout: Fanout) -> None:
+        for group in fanout.world.groups.values():
+            group.members = {"somebody else"}
+        await kill(fanout)
+
+    rows: list[Any] = []
+    sql = "select d.state as delivery, p.state as part from delivery d join part p on p.run_id = d.run_id"
+    happenings = ((0, lose_answer()), (4, leave_group), (300, noting(rows, sql)))
+    script = FanoutScript(
+        targets=1, parts=ONE, profile=plain, happenings=[Happening(at_s, do) for at_s, do in happenings]
+    )
+    outcome = await theatre.fan_out(1, script)
+    assert rows == [{"delivery": "uncertain", "part": "uncertain"}]
+    # The platform knows its keys, but nobody outside the group can repeat a message or look for it.
+    assert outcome.failures == ["1 uncertain on a platform that knows its keys"]
+
+
+async def test_a_repeat_waits_until_the_first_call_cannot_be_under_way_any_more(theatre: Theatre) -> None:
+    calls: list[Any] = []
+
+    async def note(fanout: Fanout) -> None:
+        calls.extend(fanout.world.log.calls("send"))
+
+    await play(
+        theatre,
+        FanoutScript(targets=1, parts=ONE),
+        (0, at_point("send.began", _hang)),
+        (4, kill),
+        (120, note),
+    )
+    first, second = (call.began_s for call in calls)
+    assert second - first >= SETTLE_S - 5.0
+
+
+async def _hang(fanout: Fanout, call: int) -> None:
+    if call == 1:
+        await fanout.world.clock.sleep(60.0)
+
+
+async def test_messages_of_a_dead_sender_count_among_those_at_once(theatre: Theatre) -> None:
+    slow = plain.but(latency_s=7.0)
+    flying: list[int] = []
+
+    async def count_calls(fanout: Fanout, _: int) -> None:
+        now_s = fanout.stage.elapsed_s
+        flying.append(sum(1 for call in fanout.world.log.calls("send") if now_s - call.began_s < 7.0))
+
+    await play(
+        theatre,
+        FanoutScript(targets=12, parts=ONE, profile=slow, processes=2),
+        (0, at_point("send.began", count_calls)),
+        (9, kill),
+    )
+    assert max(flying) <= 3
+
+
+async def test_a_stop_at_any_moment_leaves_nothing_in_doubt(theatre: Theatre) -> None:
+    script = FanoutScript(targets=3, parts=ONE, profile=PRESETS["hostile"].but(flood_per_minute={}))
+    points: list[str] = []
+    await play(theatre, script, (0, _stop_at(0, points)))
+    # From the first round on; before it nothing is marked.
+    first, last = points.index("send.began") - 6, len(points) - 1 - points[::-1].index("send.after_effect")
+    for number in range(first, last + 8):
+        outcome = await play(theatre, script, (0, _stop_at(number, [])))
+        assert (outcome.messages, outcome.uncertain) == (3, 0), number
+
+
+def _stop_at(number: int, points: list[str]) -> Doing:
+    """Tell the process at a point of its jobs to stop, and let it start anew three seconds later."""
+
+    async def hook(fanout: Fanout) -> None:
+        stage, point = fanout.stage, fanout.stage.point
+        stopped_s: list[float] = []
+
+        async def reach(label: str, *, switch: bool = True) -> None:
+            stopping = fanout.processes[0].product.execution.stopping
+            points.extend([label] if AT_WORK.get() else [])
+            if not stopped_s and 0 < number == len(points):
+                stopped_s.append(stage.elapsed_s)
+                stopping.set()
+            elif stopped_s and stage.elapsed_s > stopped_s[0] + 3.0:
+                stopping.clear()
+            await point(label, switch=switch)
+
+        stage.point = reach
+        fanout.world.on_point = reach
+
+    return hook
