@@ -217,3 +217,60 @@ async def test_a_flood_of_live_messages_keeps_coverage_small(proving: Bench) -> 
     (covered,) = (await proving.explain()).coverage
     assert len(covered.spans) == 1
     assert (await proving.stream()).total_messages_scanned == 10_000
+
+
+async def test_hints_of_one_connection_prove_nothing_about_what_came_between_them(bench: Bench) -> None:
+    await caught_up(bench)
+    live = await bench.live()
+    first, dropped, second = post(bench, "first"), post(bench, "dropped"), post(bench, "second")
+    for heard in (first, second):
+        live.take(LiveEvent("message", "packs", heard))
+    await live.flush()
+    await bench.rest(40)
+    assert f"{dropped.key}/a0" in await bench.column("sightings")
+
+
+async def test_no_later_proof_covers_an_event_that_was_dropped(proving: Bench) -> None:
+    await caught_up(proving)
+    await proving.switch(on=False)
+    live = await proving.live()
+    dropped = post(proving, "dropped")
+    live.take(LiveEvent("message", "packs", dropped, proven=Span(dropped.position, dropped.position + 1)))
+    await live.flush()
+    await proving.switch(on=True)
+    heard = post(proving, "heard")
+    live.take(LiveEvent("message", "packs", heard, proven=Span(dropped.position, heard.position + 1)))
+    await live.flush()
+    await proving.rest(60)
+    assert f"{dropped.key}/a0" in await proving.column("sightings")
+
+
+async def test_what_live_events_prove_ends_idleness(proving: Bench) -> None:
+    await caught_up(proving)
+    while (await proving.explain()).stream.idle_scans < 5:
+        await proving.rest()
+    message = post(proving, "live")
+    live = await proving.live()
+    start = (await proving.explain()).coverage[0].forward_message_id
+    assert start is not None
+    live.take(LiveEvent("message", "packs", message, proven=Span(start, message.position + 1)))
+    await live.flush()
+    assert (await proving.explain()).stream.idle_scans == 0
+
+
+async def test_what_is_heard_during_a_look_ends_idleness(proving: Bench) -> None:
+    await caught_up(proving)
+    while (await proving.explain()).stream.idle_scans < 5:
+        await proving.rest()
+    live = await proving.live()
+
+    async def arrive() -> None:
+        message = post(proving, "live")
+        proven = Span(message.position - 1, message.position + 1)
+        start = (await proving.explain()).coverage[0].forward_message_id
+        live.take(LiveEvent("message", "packs", message, proven=Span(start or 0, proven.end)))
+        await live.flush()
+
+    proving.at_next("heads.after_effect", arrive)
+    await proving.rest(24 * 3600)
+    assert (await proving.explain()).stream.idle_scans <= 1

@@ -212,6 +212,9 @@ class IntakeMachine(RuleBasedStateMachine):
                 if letter.state == "open":
                     await replay(tx, bench.parts.kinds, letter.id, now=now)
         await self._retry()
+        # The rest of a stream of which only a sample was read waits for a person.
+        for number, _ in enumerate(await bench.channels()):
+            await self._ask(number, ScanWish(), reset=False)
 
     async def _reset_all(self) -> None:
         for number, _ in enumerate(await self.bench.channels()):

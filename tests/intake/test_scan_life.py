@@ -168,8 +168,9 @@ async def test_without_auto_continue_one_batch_is_read_and_no_more(bench: Bench)
     assert bench.calls("read") == 1
     newest = [message.key for message in bench.world.messages("packs")[-30:]]
     assert [place.split("/")[0] for place in await bench.column("sightings")] == newest
-    # The schedule reads the rest in its own time.
-    await bench.rest()
+    # The rest is read when a person asks for it.
+    await bench.ask()
+    await bench.work()
     assert await bench.column("sightings") == bench.places()
 
 

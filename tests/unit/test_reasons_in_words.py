@@ -6,11 +6,11 @@ from typing import get_args
 
 from headgate.cli.phrases import READING, REASONS
 from headgate.domain.polling import PollReason
-from headgate.domain.schedule import Reason
+from headgate.domain.schedule import DueReason, Reason
 
 
 def test_every_reason_of_the_schedule_has_words_and_none_is_made_up() -> None:
-    assert set(REASONS) == set(get_args(Reason)) | set(get_args(PollReason))
+    assert set(REASONS) == {*get_args(Reason), *get_args(DueReason), *get_args(PollReason)}
 
 
 def test_the_reasons_for_reading_are_told_from_those_for_leaving_alone() -> None:

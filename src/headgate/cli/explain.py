@@ -107,6 +107,7 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
         "miss_counts": explanation.miss_counts,
         "misses": explanation.misses,
         "watches": explanation.watches,
+        "failed_jobs": explanation.failed_jobs,
         "judging": explanation.judging,
         "decisions": [
             {**vars(decision), "in_words": reason_in_words(decision.reason)}

@@ -37,6 +37,7 @@ from headgate.storage.explain import (
 BAR_WIDTH = 50
 MOST_RANGES = 6
 MOST_HOLES = 6
+_JOBS = {"scan": "reads it", "look": "checks its account's channels", "judge": "judges what was seen"}
 ITEM_NOUNS = {"package": "packages", "clip": "clips", "picture": "pictures", "file": "files", "link": "links"}
 
 
@@ -73,7 +74,7 @@ def _facts(explanation: Explanation, now: datetime) -> list[tuple[str, str]]:
         *[(f"  {watch.name}", breaker_in_words(watch, now)) for watch in explanation.watches],
         ("next look", _next_look(explanation, now)),
         ("tier", _tier(stream)),
-        ("floor", "0 (the beginning)" if stream.floor == 0 else str(stream.floor)),
+        ("floor", _floor(stream)),
         ("head", _head(stream, now)),
         ("last scan ended", moment(stream.scanned_at, now)),
         ("message_count", f"{stream.message_count:,}"),
@@ -128,6 +129,12 @@ def breaker_line(failures: int, open_until: datetime | None, failure: str, now: 
 
 def _next_look(explanation: Explanation, now: datetime) -> str:
     stream = explanation.stream
+    if explanation.failed_jobs:
+        failed = explanation.failed_jobs[0]
+        return (
+            f"none: the job that {_JOBS.get(failed.kind, failed.kind)} failed {relative(failed.died_at, now)}"
+            f" ({failed.error_class}: {failed.message}); `headgate jobs retry {failed.id}` tries it again"
+        )
     active = next((scan for scan in explanation.scans if scan.status in {"QUEUED", "RUNNING"}), None)
     if active is not None:
         return f"a scan is {active.status.lower()}, because {reason_in_words(active.reason)}"
@@ -137,6 +144,15 @@ def _next_look(explanation: Explanation, now: datetime) -> str:
         return "none is planned"
     when = "now" if stream.due_at <= now else moment(stream.due_at, now)
     return f"{when}; {reason_in_words(stream.reason)}"
+
+
+def _floor(stream: ExplainedStream) -> str:
+    floor = "0 (the beginning)" if stream.floor == 0 else str(stream.floor)
+    if stream.sampled_from is None:
+        return floor
+    return (
+        f"{floor}; only a sample from {stream.sampled_from} on is kept up: `headgate channel scan` reads all"
+    )
 
 
 def _tier(stream: ExplainedStream) -> str:

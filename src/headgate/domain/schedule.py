@@ -36,6 +36,10 @@ Reason = Literal[
     "caught_up",
     "head_unknown",
 ]
+DueReason = Literal[
+    "retry", "unheard", "reader_changed", "tier_changed", "clock_changed", "gave_up", "replayed"
+]
+"""Why a stream has its due time where no decision gave it one."""
 Action = Literal["read", "look", "rest"]
 Waiting = Literal["asked", "changed"]
 

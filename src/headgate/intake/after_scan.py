@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from headgate.domain.rules import ChannelRules
-from headgate.domain.schedule import JITTER, Stand, decayed_rate, interval_s, tier_of
+from headgate.domain.schedule import JITTER, DueReason, Reason, Stand, decayed_rate, interval_s, tier_of
+from headgate.intake.scan_turn import Held
 from headgate.kernel.randomness import Randomness
 from headgate.lanes.links import Links
 from headgate.storage import scans, streams
@@ -35,20 +36,27 @@ class AfterScan:
         if state is None or checked is None:
             return
         await scans.end_scan(tx, scan.scan_id, status="SUCCEEDED", error_message="", now=now)
-        idle = scan.messages == 0 and scan.items == 0 and not checked.failing
+        await scans.settle_sample(tx, scan)
+        empty = scan.messages == 0 and scan.items == 0
+        # An empty scan that a person asked for says nothing about how often to check.
+        idle = empty and not checked.failing and scan.trigger == "schedule"
         manifest = self.links.manifest(scan.platform)
-        stand = _stand(state, idle=idle, live=state.live and manifest.live != "none", now=now)
+        idle_scans = state.idle_scans + int(idle) if empty and not checked.failing else 0
+        stand = _stand(state, idle_scans=idle_scans, live=state.live and manifest.live != "none", now=now)
         rest_s = self.randomness.jittered(interval_s(stand, rules.schedule), part=JITTER)
         # Whoever asked for one page or one direction got it; the schedule reads on in its own time.
         behind = checked.behind and scan.auto_continue and scan.direction == "both"
         if behind:
             rest_s = max(manifest.settle_margin_s, LEAST_WAIT_S)
-        due_at = now + timedelta(seconds=rest_s)
+        due_at, reason = now + timedelta(seconds=rest_s), "woken" if behind else "caught_up"
         next_try_at = await streams.next_hole_try(tx, scan.channel_id) if checked.failing else None
+        if next_try_at is not None and next_try_at < due_at:
+            due_at, reason = max(next_try_at, now), "retry"
         await scans.plan_after_scan(
             tx,
             scan.channel_id,
-            due_at=due_at if next_try_at is None else min(due_at, max(next_try_at, now)),
+            due_at=due_at,
+            reason=reason,
             scanned_at=now,
             reads=scan.pages,
             idle_scans=stand.idle_scans,
@@ -59,9 +67,18 @@ class AfterScan:
         )
 
     async def stop(
-        self, tx: Tx, scan: Scan, status: Ending, message: str, *, due_at: datetime | None, now: datetime
+        self,
+        tx: Tx,
+        held: Held,
+        status: Ending,
+        message: str,
+        *,
+        due_at: datetime | None,
+        reason: DueReason | Reason,
     ) -> None:
         """End a scan that cannot go on; what it has read stays read."""
+        scan, now = held.scan, held.now
+        await scans.settle_sample(tx, scan)
         await scans.end_scan(tx, scan.scan_id, status=status, error_message=message, now=now)
         await scans.plan_after_scan(
             tx,
@@ -73,11 +90,12 @@ class AfterScan:
             idle_at=None,
             tier=None,
             woken=False,
+            reason=reason,
             now=now,
         )
 
 
-def _stand(state: Idleness, *, idle: bool, live: bool, now: datetime) -> Stand:
+def _stand(state: Idleness, *, idle_scans: int, live: bool, now: datetime) -> Stand:
     rate = decayed_rate(state.arrival_rate, rated_at=state.rated_at, now=now)
     return Stand(
         enabled=True,
@@ -86,8 +104,8 @@ def _stand(state: Idleness, *, idle: bool, live: bool, now: datetime) -> Stand:
         woken=False,
         behind=False,
         fresh=True,
-        idle_scans=state.idle_scans + 1 if idle else 0,
-        idle_at=now if idle else None,
+        idle_scans=idle_scans,
+        idle_at=None,
         checked_at=now,
         tier=state.tier if state.tier_pinned else tier_of(rate),
         live=live,

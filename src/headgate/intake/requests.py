@@ -43,6 +43,8 @@ async def ask_scan(
         raise UserError("A scan reads at least one message.", remedy="Take a limit above 0.")
     await _wake_look(tx, channel_id)
     stream = await _enabled_stream(tx, channel_id)
+    if wish.direction != "forward":
+        await requests.want_history(tx, channel_id, auto_continue=wish.auto_continue)
     scan_id = ids.new()
     new = await requests.insert_scan(tx, channel_id, wish, scan_id=scan_id, trigger=trigger, now=now)
     if not new:

@@ -24,13 +24,13 @@ from headgate.domain.errors import (
 )
 from headgate.domain.messages import Page, Span
 from headgate.domain.retry import RetryPolicy
-from headgate.domain.rules import ChannelRules
-from headgate.domain.schedule import JITTER
+from headgate.domain.schedule import JITTER, DueReason, Reason
 from headgate.intake.accept import accept_messages, count_covered
 from headgate.intake.after_scan import AfterScan
 from headgate.intake.look import DISABLED, PERSON, UNKNOWN_BOUND
 from headgate.intake.look import KIND as LOOK
 from headgate.intake.rules import RulesCache
+from headgate.intake.scan_turn import Held, Turn, head_is_old, no_reader, reader_of, tip_settled
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -42,7 +42,6 @@ from headgate.lanes.links import AccountRef, Links
 from headgate.storage import scans, streams, watches
 from headgate.storage.database import Tx
 from headgate.storage.scans import Scan, Step
-from headgate.storage.streams import LockedStream
 
 KIND = "scan"
 NOTHING_PROVEN = "the platform's answer proves nothing"
@@ -63,27 +62,6 @@ class ScanRows:
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         await scans.set_scan_due(tx, key, due_at=now)
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What a job is about to do: read a hole below a bound, or nothing if there is none to be read now."""
-
-    scan: Scan
-    account: AccountRef
-    bound: int
-    hole: Hole | None
-    began_at: datetime
-
-
-@dataclass(frozen=True)
-class Held:
-    """A scan and its stream that the finishing transaction has to itself, as they are now."""
-
-    scan: Scan
-    stream: LockedStream
-    rules: ChannelRules
-    now: datetime
 
 
 @dataclass
@@ -110,7 +88,7 @@ class Scanner:
             turn = await self._choose(tx, scan) if scan is not None else None
         if scan is None:
             return
-        if not rules.enabled or (account := _reader(scan)) is None:
+        if not rules.enabled or (account := reader_of(scan)) is None:
             await self._give_up(job)
         elif turn is None:
             await self._wait_for_head(job, account)
@@ -122,7 +100,7 @@ class Scanner:
     async def _choose(self, tx: Tx, scan: Scan) -> Turn | None:
         """Choose the next hole; nothing if the head must be fetched before, or nobody can read."""
         now = self.clock.now()
-        account = _reader(scan)
+        account = reader_of(scan)
         if scan.bound is None or account is None:
             return None
         if scan.bound == UNKNOWN_BOUND:
@@ -135,18 +113,20 @@ class Scanner:
             # A long reading: what is new comes first.
             bound = scan.head + 1
             holes = await self._list_holes(tx, scan, bound=bound, now=now)
-        hole = choose_hole(holes, bound=bound, with_tip=_tip_settled(scan.tip_after, now))
+        hole = choose_hole(holes, bound=bound, with_tip=tip_settled(scan.tip_after, now))
         return Turn(scan, account, bound, hole, now)
 
     async def _list_holes(self, tx: Tx, scan: Scan, *, bound: int, now: datetime) -> list[Hole]:
         return await streams.list_holes(tx, scan.channel_id, bound=bound, direction=scan.direction, now=now)
 
-    async def _take(self, tx: Tx, channel_id: UUID) -> Held | None:
+    async def _take(self, tx: Tx, channel_id: UUID, seen_bound: int | None = None) -> Held | None:
         """Take settings, stream and scan, in this order; nothing if the scan has ended meanwhile."""
         rules = await self.rules.get(tx, channel_id)
         stream = await streams.lock_stream(tx, channel_id)
         scan = await scans.get_scan(tx, channel_id)
-        return None if stream is None or scan is None else Held(scan, stream, rules, self.clock.now())
+        if stream is None or scan is None:
+            return None
+        return Held(scan, stream, rules, self.clock.now(), seen_bound)
 
     async def _give_up(self, job: Job[UUID]) -> None:
         async with job.finish() as tx:
@@ -154,11 +134,11 @@ class Scanner:
             if held is None:
                 return
             if not held.rules.enabled:
-                await self.after.stop(tx, held.scan, "CANCELLED", DISABLED, due_at=None, now=held.now)
-            elif _reader(held.scan) is None:
+                await self.after.stop(tx, held, "CANCELLED", DISABLED, due_at=None, reason="disabled")
+            elif reader_of(held.scan) is None:
                 # Its account may be back any time; until then nobody looks at its streams.
-                reason = _no_reader(held.scan)
-                await self.after.stop(tx, held.scan, "FAILED", reason, due_at=held.now, now=held.now)
+                message = no_reader(held.scan)
+                await self.after.stop(tx, held, "FAILED", message, due_at=held.now, reason="reader_changed")
             else:
                 await self._read_on(tx, held, Step(), bound=held.scan.bound)
 
@@ -168,9 +148,9 @@ class Scanner:
             # Jobs before streams: a look that ends holds its own row, and then wants the streams.
             await enqueue(tx, [Wake(LOOK, str(account.id), PERSON)])
             held = await self._take(tx, job.key)
-            if held is not None:
+            if held is not None and held.scan.bound is None:
                 await scans.await_head(tx, held.scan.scan_id, now=held.now)
-                await streams.make_due(tx, job.key, due_at=held.now)
+                await streams.make_due(tx, job.key, due_at=held.now, reason=held.scan.reason)
 
     async def _read(self, job: Job[UUID], turn: Turn, hole: Hole) -> None:
         scan = turn.scan
@@ -198,11 +178,11 @@ class Scanner:
     async def _finish_turn(self, job: Job[UUID], turn: Turn, page: Page | None) -> None:
         """End the job with everything that the page brought."""
         async with job.finish() as tx:
-            held = await self._take(tx, job.key)
+            held = await self._take(tx, job.key, turn.scan.bound)
             if held is None:
                 return
             if not held.rules.enabled:
-                await self.after.stop(tx, held.scan, "CANCELLED", DISABLED, due_at=None, now=held.now)
+                await self.after.stop(tx, held, "CANCELLED", DISABLED, due_at=None, reason="disabled")
             elif page is None or turn.hole is None:
                 await self._go_on(tx, held, Step(), bound=turn.bound, tip_after=held.scan.tip_after)
             else:
@@ -265,32 +245,37 @@ class Scanner:
 
     async def _go_on(self, tx: Tx, held: Held, step: Step, *, bound: int, tip_after: datetime | None) -> None:
         """Decide by what is left: the next page now, the newest messages once settled, or the end."""
-        scan, now = held.scan, held.now
+        scan, now, goal = held.scan, held.now, held.goal(bound)
+        if goal is None or goal == UNKNOWN_BOUND:
+            # A person joined during the page: a head from after that comes first.
+            await self._read_on(tx, held, step, bound=bound)
+            return
+        bound = goal
         holes = await self._list_holes(tx, scan, bound=bound, now=now)
         over = (step.pages and not scan.auto_continue) or not holes
-        ready = choose_hole(holes, bound=bound, with_tip=_tip_settled(tip_after, now)) is not None
+        ready = choose_hole(holes, bound=bound, with_tip=tip_settled(tip_after, now)) is not None
         due_at = now if ready or over or tip_after is None else tip_after
         if tip_after != scan.tip_after:
             await scans.wait_for_tip(tx, scan.channel_id, tip_after=tip_after)
-        await scans.go_on(tx, scan, step, bound=bound, due_at=due_at, now=now)
+        await self._record(tx, held, step, bound=bound, due_at=due_at)
         if over:
             await self.after.succeed(tx, scan.after(step), held.rules, now=now)
-        elif step.pages and _head_is_old(held):
+        elif step.pages and head_is_old(held):
             # The next look, which every tick finds due, fetches it together with others.
             await scans.await_head(tx, scan.scan_id, now=now)
-            await streams.make_due(tx, scan.channel_id, due_at=now)
+            await streams.make_due(tx, scan.channel_id, due_at=now, reason=scan.reason)
         elif due_at <= now:
             await enqueue(tx, [Wake(KIND, str(scan.channel_id))])
 
     async def _read_on(self, tx: Tx, held: Held, step: Step, *, bound: int | None) -> None:
         """Have the next page read at once, by whoever reads the stream now."""
-        await scans.go_on(tx, held.scan, step, bound=bound, due_at=held.now, now=held.now)
+        await self._record(tx, held, step, bound=bound, due_at=held.now)
         await enqueue(tx, [Wake(KIND, str(held.scan.channel_id))])
 
     async def _lose_account(self, job: Job[UUID], turn: Turn, error: AuthFailed | Restricted) -> None:
         """Let somebody else read on, or wait for the account."""
         async with job.finish() as tx:
-            held = await self._take(tx, job.key)
+            held = await self._take(tx, job.key, turn.scan.bound)
             if held is None:
                 return
             message = f"{turn.account.name}: {error}"
@@ -298,7 +283,7 @@ class Scanner:
             if held.scan.account_id != turn.account.id:
                 await self._read_on(tx, held, step, bound=held.scan.bound)
             else:
-                await self._fail(tx, held, step, due_at=held.now)
+                await self._fail(tx, held, step, due_at=held.now, reason="reader_changed")
             await streams.count_calls(tx, turn.account.id, kind="read", calls=1, now=held.now)
 
     async def _fail_page(self, job: Job[UUID], turn: Turn, hole: Hole, error: WorkError) -> None:
@@ -307,7 +292,7 @@ class Scanner:
         The failure is that of the account that was asked, whoever reads the stream by now.
         """
         async with job.finish() as tx:
-            held = await self._take(tx, job.key)
+            held = await self._take(tx, job.key, turn.scan.bound)
             if held is None:
                 return
             scan, now = held.scan, held.now
@@ -330,7 +315,7 @@ class Scanner:
             elif await watches.pass_on(tx, turn.account.id, channel_id=scan.channel_id, now=now):
                 await self._read_on(tx, held, step, bound=scan.bound)
             else:
-                await self._fail(tx, held, step, due_at=breaker.open_until)
+                await self._fail(tx, held, step, due_at=breaker.open_until, reason="breaker_open")
             await streams.count_calls(tx, turn.account.id, kind="read", calls=1, now=now)
 
     async def _go_round(
@@ -343,13 +328,21 @@ class Scanner:
         if others:
             await self._read_on(tx, held, step, bound=held.scan.bound)
         elif attempts >= HOLE_TRIES:
-            await self._fail(tx, held, step, due_at=next_try_at)
+            await self._fail(tx, held, step, due_at=next_try_at, reason="retry")
         else:
-            await scans.go_on(tx, held.scan, step, bound=held.scan.bound, due_at=next_try_at, now=held.now)
+            await self._record(tx, held, step, bound=held.scan.bound, due_at=next_try_at)
 
-    async def _fail(self, tx: Tx, held: Held, step: Step, *, due_at: datetime) -> None:
-        await scans.go_on(tx, held.scan, step, bound=held.scan.bound, due_at=held.now, now=held.now)
-        await self.after.stop(tx, held.scan, "FAILED", step.error_message, due_at=due_at, now=held.now)
+    async def _fail(
+        self, tx: Tx, held: Held, step: Step, *, due_at: datetime, reason: DueReason | Reason
+    ) -> None:
+        await self._record(tx, held, step, bound=held.scan.bound, due_at=held.now)
+        await self.after.stop(tx, held, "FAILED", step.error_message, due_at=due_at, reason=reason)
+
+    async def _record(self, tx: Tx, held: Held, step: Step, *, bound: int | None, due_at: datetime) -> None:
+        """Note what a page brought; a scan that waits for a fresh head is left to the look."""
+        goal = held.goal(bound)
+        due = None if goal is None else due_at
+        await scans.go_on(tx, held.scan, step, bound=goal, due_at=due, now=held.now)
 
     async def _note_failure(self, tx: Tx, held: Held, hole: Hole, error: WorkError) -> tuple[int, datetime]:
         channel_id, now = held.scan.channel_id, held.now
@@ -367,28 +360,3 @@ class Scanner:
             now=now,
         )
         return attempts, next_try_at
-
-
-def _head_is_old(held: Held) -> bool:
-    """Tell that a reading takes long, and what is new would wait for it; a head serves a page at least."""
-    scan = held.scan
-    fetched_at = max(filter(None, (scan.queued_at, scan.head_checked_at, scan.head_asked_at)))
-    return held.now - fetched_at > timedelta(seconds=held.rules.schedule.hot_s)
-
-
-def _tip_settled(tip_after: datetime | None, now: datetime) -> bool:
-    return tip_after is None or tip_after <= now
-
-
-def _reader(scan: Scan) -> AccountRef | None:
-    if scan.account_id is None or scan.account_name is None or scan.account_state != "active":
-        return None
-    return AccountRef(
-        scan.account_id, scan.platform, scan.account_name, bool(scan.established), scan.sign_in or 0
-    )
-
-
-def _no_reader(scan: Scan) -> str:
-    if scan.account_name is None:
-        return "No account can read this channel"
-    return f"{scan.account_name}: {scan.state_reason or scan.account_state}"

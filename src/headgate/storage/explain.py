@@ -37,6 +37,8 @@ class ExplainedStream:
     continues_id: UUID | None
     continues_title: str
     floor: int
+    sampled_from: int | None
+    """The start of a sample, if no more than that was asked for: what is older waits for a person."""
     head: int | None
     head_checked_at: datetime | None
     lenses: list[Lens]
@@ -152,6 +154,17 @@ class Watch:
 
 
 @dataclass(frozen=True)
+class FailedJob:
+    """A job of the stream that gave up and waits for a person."""
+
+    id: UUID
+    kind: str
+    error_class: str
+    message: str
+    died_at: datetime
+
+
+@dataclass(frozen=True)
 class Judging:
     """How far judging again has come; without a due time it is done."""
 
@@ -230,6 +243,7 @@ class Explanation:
     miss_counts: list[MissCount]
     misses: list[Miss]
     watches: list[Watch]
+    failed_jobs: list[FailedJob]
     judging: Judging | None
     decisions: list[Decision]
     scans: list[ScanLine]
@@ -248,6 +262,7 @@ async def explain_stream(tx: Tx, channel_id: UUID) -> Explanation | None:
         miss_counts=await tx.all(MissCount, Q["count_misses"], channel_id=channel_id),
         misses=await tx.all(Miss, Q["list_misses"], channel_id=channel_id, limit=MOST_MISSES),
         watches=await tx.all(Watch, Q["list_watches"], channel_id=channel_id),
+        failed_jobs=await tx.all(FailedJob, Q["list_letters"], channel_id=channel_id),
         judging=await tx.one(Judging, Q["get_judging"], channel_id=channel_id),
         decisions=await tx.all(Decision, Q["list_decisions"], channel_id=channel_id, limit=MOST_DECISIONS),
         scans=await tx.all(ScanLine, Q["list_scans"], channel_id=channel_id, limit=MOST_SCANS),

@@ -5,7 +5,8 @@ select
     p.id as parent_id, coalesce(p.title, '') as parent_title,
     headgate_switched_off(c.parent_id) is null as parent_enabled, coalesce(headgate_switched_off(c.parent_id), '') as parent_off,
     o.id as continues_id, coalesce(o.title, '') as continues_title,
-    s.floor, s.head, s.head_checked_at, s.lenses, s.tip_after, s.due_at, s.planned_at, s.reason, s.woken, s.tier,
+    coalesce(s.sampled_floor, s.floor) as floor, case when s.sampled_floor is not null then s.floor end as sampled_from,
+    s.head, s.head_checked_at, s.lenses, s.tip_after, s.due_at, s.planned_at, s.reason, s.woken, s.tier,
     s.tier_pinned, s.arrival_rate, s.idle_scans, s.idle_at, s.scanned_at, s.message_count,
     s.total_messages_scanned, s.head_checks, s.reads, s.reads_saved,
     (select count(*) from item i where i.channel_id = c.id and not i.hidden) as items,
@@ -48,7 +49,8 @@ cross join lateral (
     from coverage a cross join lateral unnest(a.ranges) as part
     where a.channel_id = s.channel_id and a.lens in (l.lens, 'everything')
 ) as w
-cross join lateral unnest(int8multirange(int8range(s.floor, greatest(s.floor, s.head + 1))) - w.ranges) as gap
+cross join lateral (select coalesce(s.sampled_floor, s.floor) as floor) as wanted
+cross join lateral unnest(int8multirange(int8range(wanted.floor, greatest(wanted.floor, s.head + 1))) - w.ranges) as gap
 left join lateral (
     select sum(f.attempts)::int as attempts, min(f.next_try_at) as next_try_at,
         (array_agg(f.error_class order by f.failed_at desc))[1] as error_class,
@@ -77,6 +79,14 @@ join account a on a.id = w.account_id
 join stream s on s.channel_id = w.channel_id
 where w.channel_id = %(channel_id)s
 order by (a.id = s.reader_id) desc nulls last, w.created_at, a.id
+
+-- name: list_letters
+-- Jobs of the stream that gave up and wait for a person: its scan, its judging, or the check of all that its account reads.
+select d.id, d.kind, d.error_class, d.message, d.died_at
+from dead_letter d join stream s on s.channel_id = %(channel_id)s
+where d.state = 'open'
+  and (d.kind in ('scan', 'judge') and d.key = s.channel_id::text or d.kind = 'look' and d.key = s.reader_id::text)
+order by d.died_at desc, d.id
 
 -- name: get_judging
 -- Whether sightings are being judged again, and how far that is.

@@ -88,7 +88,8 @@ with orphans as (
     for update of s
 )
 update stream s set reader_id = %(account_id)s, wake_seq = s.wake_seq + 1,
-    due_at = case when s.due_at is not null then least(s.due_at, %(now)s::timestamptz) end
+    due_at = case when s.due_at is not null then least(s.due_at, %(now)s::timestamptz) end,
+    reason = case when s.due_at is not null then 'reader_changed' else s.reason end
 from orphans o where s.channel_id = o.channel_id
 
 -- name: upsert_topics

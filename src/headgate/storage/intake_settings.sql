@@ -97,5 +97,6 @@ with locked as (
 )
 update stream s
 set wake_seq = s.wake_seq + 1, woken = true,
-    due_at = case when s.due_at is not null then least(s.due_at, %(now)s) end
+    due_at = case when s.due_at is not null then least(s.due_at, %(now)s) end,
+    reason = case when s.due_at is not null then 'woken' else s.reason end
 from locked where s.channel_id = locked.channel_id

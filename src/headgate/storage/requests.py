@@ -108,6 +108,11 @@ async def widen_scan(tx: Tx, channel_id: UUID, wish: ScanWish, *, now: datetime)
     return await tx.value(Q["widen_scan"], channel_id=channel_id, now=now, **vars(wish))
 
 
+async def want_history(tx: Tx, channel_id: UUID, *, auto_continue: bool) -> None:
+    """Want what a sample left out of a stream's history."""
+    await tx.execute(Q["want_history"], channel_id=channel_id, auto_continue=auto_continue)
+
+
 async def hold_streams(tx: Tx, channel_ids: Sequence[UUID], *, reason: str | None = None) -> None:
     await tx.execute(Q["hold_streams"], channel_ids=list(channel_ids), reason=reason)
 

@@ -27,22 +27,32 @@ from stream s where s.channel_id = %(channel_id)s
 on conflict (channel_id) where status in ('QUEUED', 'RUNNING') do nothing
 
 -- name: widen_scan
--- A wish that comes while a scan is under way: it does what either of them asked for, and goes on at once.
-update scan set due_at = case when bound is not null then %(now)s::timestamptz end,
+-- A wish that comes while a scan is under way joins it: the scan does what either asked for, and goes on to a head that
+-- is fetched after the wish.
+update scan set bound = null, due_at = null, head_asked_at = %(now)s, reason = 'asked',
+    trigger = case trigger when 'schedule' then 'person' else trigger end,
     direction = case when direction = %(direction)s then direction else 'both' end,
     page_limit = greatest(page_limit, %(page_limit)s),
     auto_continue = auto_continue or %(auto_continue)s
 where channel_id = %(channel_id)s and status in ('QUEUED', 'RUNNING')
 returning id
 
+-- name: want_history
+-- A person asks for older messages than a sample: what it left out is wanted again, for good if the scan reads to the end.
+update stream set floor = sampled_floor, sampled_floor = case when not %(auto_continue)s then sampled_floor end
+where channel_id = %(channel_id)s and sampled_floor is not null
+
 -- name: hold_streams
--- Not due by the schedule: a scan is under way, or the channel is off. Whoever is at work notices.
-update stream set due_at = null, tip_after = null, wake_seq = wake_seq + 1, reason = coalesce(%(reason)s::text, reason)
+-- Not due by the schedule: a scan is under way, or the channel is off. Whoever is at work notices. A sample whose next
+-- page is not read any more keeps its floor.
+update stream s set due_at = null, tip_after = null, wake_seq = wake_seq + 1, reason = coalesce(%(reason)s::text, reason),
+    floor = case when sampled_floor is null then floor else greatest(floor, (
+        select min(lower(v.ranges)) from coverage v where v.channel_id = s.channel_id and not isempty(v.ranges))) end
 where channel_id = any(%(channel_ids)s::uuid[])
 
 -- name: ask_look
--- Somebody waits for a look at it, whatever the schedule says; unless the head is known and the scan under way.
-update stream s set due_at = %(now)s, wake_seq = s.wake_seq + 1, reason = 'asked'
+-- Somebody waits for a look at it, whatever the schedule says; messages too young to be proven are read all the same.
+update stream s set due_at = %(now)s, tip_after = null, wake_seq = s.wake_seq + 1, reason = 'asked'
 where s.channel_id = %(channel_id)s and headgate_may_be_due(s.channel_id)
 
 -- name: get_reader_id
@@ -125,7 +135,8 @@ where state = 'open' and key = any(%(keys)s::text[])
 -- A pinned tier does not follow the arrival rate; looked at soon, so that the new interval begins now.
 update stream set tier = coalesce(%(tier)s, tier), tier_pinned = %(tier)s::text is not null,
     wake_seq = wake_seq + 1,
-    due_at = case when due_at is not null then least(due_at, %(now)s::timestamptz) end
+    due_at = case when due_at is not null then least(due_at, %(now)s::timestamptz) end,
+    reason = case when due_at is not null then 'tier_changed' else reason end
 where channel_id = %(channel_id)s
 
 -- name: set_floor
@@ -133,8 +144,9 @@ where channel_id = %(channel_id)s
 with unwanted as (
     delete from hole where channel_id = %(channel_id)s and upper(span) <= %(floor)s
 )
-update stream set floor = %(floor)s, wake_seq = wake_seq + 1, woken = true,
-    due_at = case when due_at is not null then least(due_at, %(now)s::timestamptz) end
+update stream set floor = %(floor)s, sampled_floor = null, wake_seq = wake_seq + 1, woken = true,
+    due_at = case when due_at is not null then least(due_at, %(now)s::timestamptz) end,
+    reason = case when due_at is not null then 'woken' else reason end
 where channel_id = %(channel_id)s
 
 -- name: hand_over
@@ -153,7 +165,8 @@ with leaving as (
 ), changed as (
     update stream s set wake_seq = s.wake_seq + 1,
         reader_id = coalesce(h.account_id, case when %(keep)s then s.reader_id end),
-        due_at = case when s.due_at is not null then least(s.due_at, %(now)s::timestamptz) end
+        due_at = case when s.due_at is not null then least(s.due_at, %(now)s::timestamptz) end,
+        reason = case when s.due_at is not null then 'reader_changed' else s.reason end
     from heirs h where s.channel_id = h.channel_id
 )
 select count(account_id) as passed_on, count(*) filter (where account_id is null) as left_alone from heirs
@@ -166,7 +179,7 @@ with streams as (
     update scan set due_at = %(now)s
     from streams where scan.channel_id = streams.channel_id and status in ('QUEUED', 'RUNNING') and due_at is not null
 )
-update stream s set wake_seq = s.wake_seq + 1, due_at = least(s.due_at, %(now)s::timestamptz)
+update stream s set wake_seq = s.wake_seq + 1, due_at = least(s.due_at, %(now)s::timestamptz), reason = 'reader_changed'
 from streams where s.channel_id = streams.channel_id and s.due_at is not null
 
 -- name: get_scan_progress

@@ -47,6 +47,7 @@ class Scan:
     direction: Direction
     page_limit: int
     auto_continue: bool
+    reason: str
     bound: int | None
     head_asked_at: datetime | None
     queued_at: datetime
@@ -180,7 +181,7 @@ async def await_head(tx: Tx, scan_id: UUID, *, now: datetime) -> None:
 
 
 async def go_on(
-    tx: Tx, scan: Scan, step: Step, *, bound: int | None, due_at: datetime, now: datetime
+    tx: Tx, scan: Scan, step: Step, *, bound: int | None, due_at: datetime | None, now: datetime
 ) -> None:
     """Note what a page brought."""
     await tx.execute(
@@ -217,6 +218,7 @@ async def plan_after_scan(
     idle_at: datetime | None,
     tier: Tier | None,
     woken: bool,
+    reason: str,
     now: datetime,
 ) -> None:
     """Put a stream back into the schedule."""
@@ -230,8 +232,15 @@ async def plan_after_scan(
         idle_at=idle_at,
         tier=tier,
         woken=woken,
+        reason=reason,
         now=now,
     )
+
+
+async def settle_sample(tx: Tx, scan: Scan) -> None:
+    """Let a stream of which a person has only seen a page be complete above that page."""
+    if not scan.auto_continue:
+        await tx.execute(Q["settle_sample"], channel_id=scan.channel_id)
 
 
 async def wait_for_tip(tx: Tx, channel_id: UUID, *, tip_after: datetime | None) -> None:

@@ -46,7 +46,7 @@ where channel_id = any(%(channel_ids)s::uuid[]) and status in ('QUEUED', 'RUNNIN
 
 -- name: get_scan
 -- Everything that a page of the scan under way decides by.
-select n.id as scan_id, n.trigger, n.direction, n.page_limit, n.auto_continue, n.bound, n.head_asked_at, n.queued_at, n.pages, n.messages,
+select n.id as scan_id, n.trigger, n.direction, n.page_limit, n.auto_continue, n.reason, n.bound, n.head_asked_at, n.queued_at, n.pages, n.messages,
        n.items, n.read_calls, n.head_calls, c.id as channel_id, c.platform, c.key, c.title, s.reader_id as account_id, a.name as account_name,
        a.state as account_state, a.state_reason, a.established, a.sign_in, s.floor, s.head, s.head_checked_at, s.tip_after, s.epoch,
        s.lenses, w.failures, w.opened, w.open_until
@@ -79,8 +79,18 @@ where id = %(scan_id)s and status in ('QUEUED', 'RUNNING')
 -- The stream goes back to the schedule. A channel that was switched off meanwhile stays out of it.
 update stream s set scanned_at = coalesce(%(scanned_at)s, s.scanned_at), planned_at = %(now)s, tip_after = null,
     reads = s.reads + %(reads)s, idle_scans = %(idle_scans)s, idle_at = coalesce(%(idle_at)s, s.idle_at),
-    tier = coalesce(%(tier)s, s.tier), woken = %(woken)s, due_at = %(due_at)s::timestamptz, wake_seq = s.wake_seq + 1
+    tier = case when s.tier_pinned then s.tier else coalesce(%(tier)s, s.tier) end, woken = %(woken)s,
+    due_at = %(due_at)s::timestamptz, reason = %(reason)s, wake_seq = s.wake_seq + 1
 where s.channel_id = %(channel_id)s
+
+-- name: settle_sample
+-- A person wanted one page of a stream, and no scan has read it to its end: the rest of its history waits for a person
+-- too. What is newer than the sample is read as ever.
+update stream s set sampled_floor = coalesce(s.sampled_floor, s.floor), floor = greatest(s.floor, read.lowest)
+from (
+    select min(lower(ranges)) as lowest from coverage where channel_id = %(channel_id)s and not isempty(ranges)
+) as read
+where s.channel_id = %(channel_id)s and (s.sampled_floor is not null or s.scanned_at is null) and read.lowest > s.floor
 
 -- name: wait_for_tip
 -- The newest messages are too young; nothing but time proves them.

@@ -1391,6 +1391,7 @@ CREATE TABLE stream (
     channel_id uuid NOT NULL,
     reader_id uuid,
     floor bigint NOT NULL DEFAULT 0,
+    sampled_floor bigint,
     head bigint,
     head_checked_at timestamp with time zone,
     epoch integer NOT NULL DEFAULT 1,

@@ -150,9 +150,9 @@ async def wake_stream(tx: Tx, channel_id: UUID, *, due_at: datetime) -> None:
     await tx.execute(Q["wake_stream"], channel_id=channel_id, due_at=due_at)
 
 
-async def make_due(tx: Tx, channel_id: UUID, *, due_at: datetime) -> None:
+async def make_due(tx: Tx, channel_id: UUID, *, due_at: datetime, reason: str) -> None:
     """Let the next look take a stream, also one that is out of the schedule."""
-    await tx.execute(Q["make_due"], channel_id=channel_id, due_at=due_at)
+    await tx.execute(Q["make_due"], channel_id=channel_id, due_at=due_at, reason=reason)
 
 
 async def wake_if_behind(tx: Tx, channel_id: UUID, *, due_at: datetime) -> None:

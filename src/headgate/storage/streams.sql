@@ -50,9 +50,9 @@ where s.channel_id = told.channel_id
 
 -- name: plan_streams
 -- What was decided. If something was heard of a stream meanwhile it does not rest; to be read it need only still
--- be in the schedule, and ours.
-update stream s set due_at = p.due_at, planned_at = %(now)s, reason = p.reason, tier = p.tier, woken = false,
-    idle_scans = p.idle_scans, idle_at = p.idle_at, reads_saved = s.reads_saved + p.saved
+-- be in the schedule, and ours. A tier that a person pinned meanwhile stays, and so does idleness that an arrival ended.
+update stream s set due_at = p.due_at, planned_at = %(now)s, reason = p.reason, woken = false,
+    tier = case when s.tier_pinned then s.tier else p.tier end, idle_scans = least(p.idle_scans, s.idle_scans + 1), idle_at = p.idle_at, reads_saved = s.reads_saved + p.saved
 from unnest(
     %(channel_ids)s::uuid[], %(seen)s::bigint[], %(due_ats)s::timestamptz[], %(reasons)s::text[], %(tiers)s::text[],
     %(idle_scans)s::int[], %(idle_ats)s::timestamptz[], %(saved)s::int[]
@@ -83,17 +83,17 @@ where reason is distinct from last_reason
 -- name: wake_stream
 -- Due soon, and whoever is at it learns of it. A stream that is switched off stays so; a scan under way finds it
 -- behind when it ends.
-update stream set wake_seq = wake_seq + 1, woken = true, due_at = least(due_at, %(due_at)s)
+update stream set wake_seq = wake_seq + 1, woken = true, due_at = least(due_at, %(due_at)s), reason = 'woken'
 where channel_id = %(channel_id)s and due_at is not null
 
 -- name: make_due
 -- Whatever the schedule says: somebody waits for a look.
-update stream set wake_seq = wake_seq + 1, due_at = least(due_at, %(due_at)s) where channel_id = %(channel_id)s
+update stream set wake_seq = wake_seq + 1, due_at = least(due_at, %(due_at)s), reason = %(reason)s where channel_id = %(channel_id)s
 
 -- name: wake_if_behind
 -- After a live batch: due soon if there is something between what was covered and what was heard. What has no due time
 -- is being scanned, and the scan's end looks itself.
-update stream s set wake_seq = s.wake_seq + 1, woken = true, due_at = least(s.due_at, %(due_at)s)
+update stream s set wake_seq = s.wake_seq + 1, woken = true, due_at = least(s.due_at, %(due_at)s), reason = 'woken'
 where s.channel_id = %(channel_id)s and s.due_at is not null
   and headgate_behind(s.channel_id, s.lenses, s.floor, s.head, %(due_at)s)
 
@@ -107,7 +107,7 @@ with late as (
       and s.due_at > coalesce(s.head_checked_at, %(now)s) + make_interval(secs => t.interval_s)
     order by s.channel_id for update of s
 )
-update stream s set wake_seq = s.wake_seq + 1, due_at = late.due_at
+update stream s set wake_seq = s.wake_seq + 1, due_at = late.due_at, reason = 'unheard'
 from late where s.channel_id = late.channel_id
 
 -- name: mend_clock
@@ -115,7 +115,7 @@ from late where s.channel_id = late.channel_id
 update stream set due_at = case when due_at is not null then least(due_at, %(now)s::timestamptz) end, planned_at = %(now)s,
     idle_at = case when idle_at is not null then least(idle_at, %(now)s::timestamptz) end,
     head_checked_at = case when head_checked_at is not null then least(head_checked_at, %(now)s::timestamptz) end,
-    wake_seq = wake_seq + 1
+    reason = case when due_at is not null then 'clock_changed' else reason end, wake_seq = wake_seq + 1
 where planned_at > %(now)s::timestamptz + interval '1 minute'
 
 -- name: set_lenses
@@ -134,7 +134,7 @@ update stream s set lenses = w.lenses from wanted w where s.channel_id = w.chann
 with due as (
     select channel_id from stream where reader_id = %(account_id)s and due_at <= %(now)s order by channel_id for update
 )
-update stream s set due_at = null, wake_seq = s.wake_seq + 1 from due where s.channel_id = due.channel_id
+update stream s set due_at = null, reason = 'gave_up', wake_seq = s.wake_seq + 1 from due where s.channel_id = due.channel_id
 
 -- name: reopen_account
 -- All that this account reads and nobody is at; a scan that waits for its head waits for a look.
@@ -143,7 +143,7 @@ with out as (
     where s.reader_id = %(account_id)s and s.due_at is null and headgate_may_be_due(s.channel_id)
     order by s.channel_id for update
 )
-update stream s set due_at = %(now)s, wake_seq = s.wake_seq + 1 from out where s.channel_id = out.channel_id
+update stream s set due_at = %(now)s, reason = 'replayed', wake_seq = s.wake_seq + 1 from out where s.channel_id = out.channel_id
 
 -- name: lock_stream
 -- Takes the stream for this transaction, with what its counters and coverage change by.
@@ -173,8 +173,11 @@ update stream set total_messages_scanned = total_messages_scanned + %(messages)s
 where channel_id = %(channel_id)s
 
 -- name: raise_head
--- A live message is the newest that the platform has shown, whatever it proves.
-update stream set head = greatest(head, %(head)s) where channel_id = %(channel_id)s
+-- A message above the head is the newest that the platform has shown, whatever it proves; a stream in which something
+-- arrives is not idle.
+update stream set head = greatest(head, %(head)s),
+    idle_scans = case when %(head)s::bigint > coalesce(head, -1) then 0 else idle_scans end
+where channel_id = %(channel_id)s
 
 -- name: list_holes
 -- What is there to read, newest first, through all lenses that are asked for; what failed waits for its time.

@@ -33,7 +33,8 @@ with standing_by as (
     order by s.channel_id for update of s
 )
 update stream s set reader_id = l.account_id, wake_seq = s.wake_seq + 1,
-    due_at = case when s.due_at is not null then least(s.due_at, %(now)s::timestamptz) end
+    due_at = case when s.due_at is not null then least(s.due_at, %(now)s::timestamptz) end,
+    reason = case when s.due_at is not null then 'reader_changed' else s.reason end
 from locked l where s.channel_id = l.channel_id
 returning s.channel_id
 

@@ -113,6 +113,8 @@ create table stream (
     -- The watch that reads; the channel's others stand by.
     reader_id uuid references account (id) on delete set null,
     floor bigint not null default 0,
+    -- Only a page was read so far because a person asked for no more: where the floor goes back to when one asks for more.
+    sampled_floor bigint,
     head bigint,
     head_checked_at timestamptz,
     -- Raised when a person wants everything read again: pages asked for before prove nothing any more.
