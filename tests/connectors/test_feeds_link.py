@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import logging
+import socket
 import ssl
 import zlib
 from collections.abc import AsyncIterator
@@ -294,10 +294,10 @@ async def test_a_certificate_counts_for_the_name_in_the_address_though_the_guard
 async def test_a_public_name_that_leads_inside_is_refused(
     server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def inside(host: str, port: int, **_: object) -> list[object]:
+    def inside(_host: str, port: int, **_: object) -> list[object]:
         return [(2, 1, 6, "", ("127.0.0.1", port))]
 
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", inside)
+    monkeypatch.setattr(socket, "getaddrinfo", inside)
     guarded = await open_link(FeedBounds(timeout_s=5))
     server.say("/feed", FEED)
     error = await failure_of(guarded, server.url("/feed", host="feeds.example"))

@@ -19,6 +19,8 @@ class Receiver:
     def __init__(self) -> None:
         self.taken: list[dict[str, Any]] = []
         self.answers: list[int] = []
+        self.location = ""
+        """Where answers point to, if they redirect."""
         self.calls = 0
         self.port = 0
 
@@ -52,6 +54,8 @@ def receiving() -> Generator[Receiver, None, None]:
                 return
             self.send_response(status)
             self.send_header("content-length", "0")
+            if receiver.location:
+                self.send_header("location", receiver.location)
             self.end_headers()
 
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:

@@ -32,6 +32,7 @@ from headgate.storage.database import Database, Tx, connect
 from headgate.storage.follows import Subject, Switches
 from headgate.storage.push_addresses import PushAddress
 from headgate.storage.releases import NewRelease, take_releases
+from headgate.storage.users import Role
 
 T = TypeVar("T")
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -86,13 +87,14 @@ class TellingBench:
     async def values(self, sql: str, *arguments: Any) -> list[Any]:
         return [next(iter(row.values())) for row in await self.rows(sql, *arguments)]
 
-    async def user(self, name: str = "ada") -> UUID:
+    async def user(self, name: str = "ada", role: Role = "admin") -> UUID:
+        """Add a user; an administrator, who may push to the receiver on this machine."""
         user_id = self.ids.new()
         await self.rows(
-            "insert into app_user (id, name, password_hash, role, created_at)"
-            " values ($1, $2, '', 'member', $3)",
+            "insert into app_user (id, name, password_hash, role, created_at) values ($1, $2, '', $3, $4)",
             user_id,
             name,
+            role,
             self.now,
         )
         return user_id
@@ -182,9 +184,9 @@ class TellingBench:
         )
 
     async def address(self, user_id: UUID, name: str = "phone", url: str = "") -> UUID:
-        """Add an address for a user, as an administrator: the receiver is on this machine."""
+        """Add an address for a user, by default the receiver's."""
         url = url or self.receiver.url
-        return await self.do(lambda tx: self.addresses.add(tx, url, name=name, user_id=user_id, role="admin"))
+        return await self.addresses.add(self.database, url, name=name, user_id=user_id)
 
     async def shown_address(self, address_id: UUID) -> PushAddress:
         (user_id,) = await self.values("select user_id from push_address where id = $1", address_id)

@@ -40,7 +40,7 @@ async def test_an_address_is_sealed_and_only_its_service_is_shown(telling: Telli
 async def test_what_is_no_address_is_refused_with_a_remedy(telling: TellingBench, url: str) -> None:
     user = await telling.user()
     with pytest.raises(UserError) as refused:
-        await telling.do(lambda tx: telling.addresses.add(tx, url, name="phone", user_id=user))
+        await telling.addresses.add(telling.database, url, name="phone", user_id=user)
     assert refused.value.remedy
     assert await telling.values("select count(*) from secret") == [0]
 

@@ -11,6 +11,7 @@ import pytest
 from telling_bench import GATHER_S, TellingBench
 
 from headgate.connectors.apprise_out import AppriseOut
+from headgate.domain.push_reach import PushLimits
 from headgate.jobs.stepper import Stepper
 from headgate.kernel.clock import RealClock
 from headgate.storage.database import Database, Tx
@@ -62,9 +63,9 @@ class FragilePusher:
     def recognise(self, url: str) -> str:
         return AppriseOut().recognise(url)
 
-    async def push(self, url: str, *, title: str, body: str) -> None:
+    async def push(self, url: str, *, title: str, body: str, limits: PushLimits) -> None:
         self.countdown.step()
-        await AppriseOut().push(url, title=title, body=body)
+        await AppriseOut().push(url, title=title, body=body, limits=limits)
         self.countdown.step()
 
 
@@ -153,7 +154,7 @@ async def test_a_push_that_was_marked_by_somebody_who_vanished_says_so(telling: 
     telling.clock.advance(GATHER_S)
 
     class Vanishing(FragilePusher):
-        async def push(self, url: str, *, title: str, body: str) -> None:
+        async def push(self, url: str, *, title: str, body: str, limits: PushLimits) -> None:
             raise Killed
 
     telling.pusher = Vanishing(Countdown(0))

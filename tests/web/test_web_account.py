@@ -8,8 +8,10 @@ from uuid import uuid4
 import pytest
 from webworld import ORIGIN, PASSWORD, WebWorld, form_token, post, sign_in
 
+from headgate.storage.api_tokens import Scope
 from headgate.storage.queries import QueryFile
-from headgate.web.callers import scopes_of
+from headgate.storage.users import Role
+from headgate.web.callers import Caller, scopes_of
 
 NEW = "another fine password"
 
@@ -122,6 +124,95 @@ async def test_a_token_does_no_more_than_it_was_made_for(world: WebWorld) -> Non
         made = await client.post("/api/v1/tokens", json={"name": "more", "scopes": ["read"]})
         assert made.status_code == 403
         assert (await client.get("/account")).status_code == 303
+
+
+@pytest.mark.parametrize("url", ["syslog://", "json://127.0.0.1:9/x", "json://localhost/x"])
+async def test_a_lesser_token_of_an_administrator_acts_as_a_member(world: WebWorld, url: str) -> None:
+    token = await make_token(world, "ada", "admin", "write")
+    async with world.client() as client:
+        client.headers["authorization"] = f"Bearer {token}"
+        assert (await client.get("/api/v1/me")).json()["role"] == "member"
+        added = await client.post("/api/v1/push-addresses", json={"name": "log", "url": url})
+        assert added.status_code == 422
+        assert "only administrators" in added.json()["detail"]
+
+
+def test_only_the_caller_decides_which_role_a_token_acts_with() -> None:
+    def acting(role: Role, *granted: Scope) -> Role:
+        return Caller(uuid4(), "ada", scopes_of(role, list(granted))).role
+
+    assert acting("admin", "admin") == "admin"
+    assert acting("admin", "read", "write") == "member"
+    assert acting("member", "admin") == "member"
+
+
+async def test_a_token_expires_when_its_owner_said(world: WebWorld) -> None:
+    async with world.signed_in() as client:
+        headers = {"origin": ORIGIN, "x-csrf-token": await form_token(client)}
+        wish = {"name": "short", "scopes": ["read"], "days": 7}
+        short = (await client.post("/api/v1/tokens", json=wish, headers=headers)).json()
+        by_default = (
+            await client.post("/api/v1/tokens", json={"name": "x", "scopes": ["read"]}, headers=headers)
+        ).json()
+        for days in (0, 366):
+            refused = await client.post("/api/v1/tokens", json=wish | {"days": days}, headers=headers)
+            assert refused.status_code == 422
+        assert (await post(client, "/account/tokens", name="x", scope="read", days="9999")).status_code == 422
+
+    async def works(token: str) -> bool:
+        async with world.client() as program:
+            answer = await program.get("/api/v1/me", headers={"authorization": f"Bearer {token}"})
+            return answer.status_code == 200
+
+    world.real_clock.advance(7 * 86400 - 1)
+    assert await works(short["token"])
+    world.real_clock.advance(1)
+    assert not await works(short["token"])
+    world.real_clock.advance(83 * 86400 - 1)
+    assert await works(by_default["token"])
+    world.real_clock.advance(1)
+    assert not await works(by_default["token"])
+
+
+async def test_an_expired_token_is_still_listed_until_it_is_revoked(world: WebWorld) -> None:
+    async with world.signed_in() as client:
+        await post(client, "/account/tokens", name="backup", scope="read", days="7")
+        assert "expired" not in (await client.get("/account")).text
+        world.real_clock.advance(8 * 86400)
+        assert "expired" in (await client.get("/account")).text
+
+
+@pytest.mark.parametrize(("choice", "status"), [("revoke", 401), ("keep", 200), ("", 401)])
+async def test_a_new_password_asks_what_becomes_of_tokens(world: WebWorld, choice: str, status: int) -> None:
+    async with world.signed_in() as client, world.client() as program:
+        assert 'name="tokens"' not in (await client.get("/account")).text
+        page = (await post(client, "/account/tokens", name="backup", scope="read")).text
+        assert 'name="tokens"' in page
+        found = re.search(r'id="fresh-token">(hg_[\w-]+)<', page)
+        assert found is not None
+        fields = {"current": PASSWORD, "password": NEW, "again": NEW} | ({"tokens": choice} if choice else {})
+        await post(client, "/account/password", **fields)
+        answer = await program.get("/api/v1/me", headers={"authorization": f"Bearer {found[1]}"})
+        assert answer.status_code == status
+
+
+async def test_a_program_says_what_becomes_of_tokens_when_it_changes_the_password(world: WebWorld) -> None:
+    token = await make_token(world, "ada", "admin", "write")
+    path = "/api/v1/me/password"
+    async with world.client() as client:
+        client.headers["authorization"] = f"Bearer {token}"
+        wish = {"current": PASSWORD, "password": NEW}
+        assert (await client.put(path, json=wish)).status_code == 422
+        assert (
+            await client.put(path, json=wish | {"revoke_tokens": False, "current": "x"})
+        ).status_code == 403
+        weak = wish | {"revoke_tokens": False, "password": "password1234"}
+        assert (await client.put(path, json=weak)).status_code == 422
+        assert (await client.put(path, json=wish | {"revoke_tokens": False})).status_code == 204
+        assert (await client.get("/api/v1/me")).status_code == 200
+        again = {"current": NEW, "password": "one more fine password", "revoke_tokens": True}
+        assert (await client.put(path, json=again)).status_code == 204
+        assert (await client.get("/api/v1/me")).status_code == 401
 
 
 async def test_a_member_cannot_make_a_token_for_administrators(world: WebWorld) -> None:

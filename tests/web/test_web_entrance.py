@@ -177,6 +177,56 @@ async def test_the_right_password_waits_as_well(world: WebWorld) -> None:
         assert (await sign_in(client)).status_code == 303
 
 
+async def test_strangers_guesses_do_not_lock_a_browser_out_that_signed_in_before(world: WebWorld) -> None:
+    async with world.signed_in() as browser, world.client() as stranger:
+        await post(browser, "/logout")
+        for n in range(30):
+            await sign_in(stranger, "ada", f"guess {n}")
+        assert (await sign_in(stranger)).status_code == 429
+        assert (await sign_in(browser)).status_code == 303
+
+
+async def test_a_known_browser_cannot_guess_freely_either(world: WebWorld) -> None:
+    async with world.signed_in() as browser:
+        await post(browser, "/logout")
+        answers = [(await sign_in(browser, "ada", f"guess {n}")).status_code for n in range(8)]
+        assert answers == [401] * 6 + [429] * 2
+
+
+async def test_a_browser_is_known_for_its_own_user_alone(world: WebWorld) -> None:
+    await world.add_user("eve", "member")
+    async with world.signed_in() as browser, world.client() as stranger:
+        await post(browser, "/logout")
+        for n in range(6):
+            await sign_in(stranger, "eve", f"guess {n}")
+        assert (await sign_in(browser, "eve")).status_code == 429
+
+
+async def test_a_new_password_makes_known_browsers_strangers(world: WebWorld) -> None:
+    async with world.signed_in() as thief, world.client() as owner:
+        await sign_in(owner)
+        new = "another fine password"
+        await post(owner, "/account/password", current=PASSWORD, password=new, again=new)
+        for n in range(6):
+            await sign_in(owner, "ada", f"guess {n}")
+        await sign_in(thief, "ada", "a guess")
+        async with world.client() as stranger:
+            for n in range(6):
+                await sign_in(stranger, "ada", f"guess {n}")
+        assert (await sign_in(thief, "ada", new)).status_code == 429
+
+
+async def test_another_spelling_of_a_name_gets_no_guesses_of_its_own(world: WebWorld) -> None:
+    """PostgreSQL folds a dotted capital I to i, Python to two characters: both spellings mean one user."""
+    await world.add_user("adi")
+    async with world.client() as client:
+        assert (await sign_in(client, "AD\u0130")).status_code == 303
+        answers = [
+            (await sign_in(client, ("adi", "AD\u0130")[n % 2], f"guess {n}")).status_code for n in range(8)
+        ]
+    assert answers == [401] * 6 + [429] * 2
+
+
 async def test_guesses_at_the_same_time_do_not_slip_through(world: WebWorld) -> None:
     await world.add_user()
     async with world.client() as client:

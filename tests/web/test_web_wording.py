@@ -12,8 +12,8 @@ from headgate.storage.engine import QueueDepth
 from headgate.storage.items import Place
 from headgate.web.cursors import read_channel_place, read_place, write_place
 from headgate.web.pages.jobs import sum_up
-from headgate.web.passwords import weakness
-from headgate.web.throttle import Attempt
+from headgate.web.password_rules import weakness
+from headgate.web.throttle import network_of
 from headgate.web.typed import typed_text
 from headgate.web.wording import browser, count, relative, share, size
 
@@ -95,10 +95,8 @@ def test_a_place_that_postgresql_would_refuse_is_refused_before() -> None:
 
 
 def test_addresses_of_one_site_are_one() -> None:
-    first, second = Attempt("Ada ", "2001:db8:1:2::5"), Attempt("ada", "2001:db8:1:2:ffff::1")
-    assert first.address_key == second.address_key
-    assert first.name_key == second.name_key
-    assert Attempt("a", "192.0.2.1").address_key != Attempt("a", "192.0.2.2").address_key
+    assert network_of("2001:db8:1:2::5") == network_of("2001:db8:1:2:ffff::1")
+    assert network_of("192.0.2.1") != network_of("192.0.2.2")
 
 
 def test_typed_text_is_one_plain_line() -> None:
@@ -106,10 +104,53 @@ def test_typed_text_is_one_plain_line() -> None:
     assert typed_text("x" * 300) == "x" * 200
 
 
-def test_weak_passwords_are_named() -> None:
-    assert weakness("correct horse battery", name="ada") is None
-    assert weakness("ada lovelace", name="Ada Lovelace") is not None
-    assert weakness("x" * 300, name="ada") is not None
+@pytest.mark.parametrize(
+    "password",
+    [
+        "password12",
+        "password1234",
+        "Password2026!",
+        "P@ssw0rd!!!!",
+        "p4ssw0rd1234",
+        "pass word 1234",
+        "letmein-letmein",
+        "iloveyou12345",
+        "monkey dragon 7",
+        "qwertyuiop12",
+        "1q2w3e4r5t6y",
+        "asdfghjkl;123",
+        "abcdefghijkl",
+        "zyxwvutsrqpon",
+        "123456789012",
+        "2026-11-16-00",
+        "abcabcabcabc",
+        "aaaaaaaaaaaab",
+        "Headgate2026!",
+        "headgate-admin",
+        "ada lovelace",
+        "AdaLovelace1815",
+        "ecalevolada99",
+        "correct horse battery staple",
+        "eleven char",
+        "x" * 300,
+    ],
+)
+def test_passwords_that_are_easy_to_guess_are_refused(password: str) -> None:
+    assert weakness(password, name="Ada Lovelace") is not None
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "correct horse battery",
+        "tr0ubador&3xyzzy",
+        "gate keeps every ship",
+        "Wm7-plinth-okra",
+        "ÄÖÜß ist kein Wort",
+    ],
+)
+def test_passwords_of_unrelated_words_are_accepted(password: str) -> None:
+    assert weakness(password, name="Ada Lovelace") is None
 
 
 def test_queues_are_summed_up_over_runners() -> None:

@@ -172,6 +172,7 @@ def _push_out(settings: Settings, pusher: AppriseOut, lanes: Lanes, clock: Clock
         data_dir=settings.data.dir,
         gather_s=settings.notify.gather_s,
         at_once=settings.notify.concurrency,
+        allow_private=settings.notify.allow_private,
     )
 
 

@@ -51,8 +51,8 @@ def add(
         addresses = _addresses(desk)
         async with desk.database.transaction() as tx:
             who = await get_user(tx, user)
-            # Whoever can run commands here can do more than push to this machine.
-            address_id = await addresses.add(tx, given, name=name, user_id=who.id, role="admin")
+        address_id = await addresses.add(desk.database, given, name=name, user_id=who.id)
+        async with desk.database.transaction() as tx:
             made = await addresses.get(tx, address_id, user_id=who.id)
         if as_json:
             print_json(made)

@@ -13,6 +13,7 @@ from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
 from headgate.domain.errors import UserError
 
 if TYPE_CHECKING:
+    from headgate.storage.api_tokens import ApiTokenLine
     from headgate.storage.database import Tx
     from headgate.storage.users import Role, User
 
@@ -23,6 +24,12 @@ Name = Annotated[str, typer.Argument(help="Name of the user.")]
 RoleOption = Annotated[str, typer.Option("--role", help="`admin` or `member`.")]
 FromStdin = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from standard input instead of asking.")
+]
+
+
+RevokeTokens = Annotated[
+    bool | None,
+    typer.Option("--revoke-tokens/--keep-tokens", help="What happens to the user's API tokens."),
 ]
 
 
@@ -73,21 +80,37 @@ def add(name: Name, role: RoleOption = "member", password_stdin: FromStdin = Fal
 
 
 @app.command()
-def password(name: Name, password_stdin: FromStdin = False) -> None:
-    """Set a new password; all sign-ins of the user end."""
-    from headgate.storage.user_sessions import delete_other_sessions
-    from headgate.storage.users import set_password_hash
+def password(name: Name, password_stdin: FromStdin = False, revoke: RevokeTokens = None) -> None:
+    """Set a new password; all sign-ins of the user end, and if wanted their API tokens."""
+    from headgate.web.accounts import set_password
     from headgate.web.passwords import Passwords
 
+    tokens = _with_database(lambda tx: _tokens_of(tx, name))
+    revoke_tokens = bool(tokens) and _wants_tokens_revoked(tokens, revoke)
     typed = _password(name, from_stdin=password_stdin)
 
     async def change(tx: Tx) -> None:
         user = await _find(tx, name)
-        await set_password_hash(tx, user.id, await Passwords().hash(typed))
-        await delete_other_sessions(tx, user_id=user.id, keep_id=None)
+        await set_password(tx, user.id, await Passwords().hash(typed), revoke_tokens=revoke_tokens)
 
     _with_database(change)
     typer.echo(f"The password of {name} is changed, and all sign-ins ended.")
+    if tokens:
+        typer.echo("The API tokens are revoked." if revoke_tokens else "The API tokens still work.")
+
+
+@app.command("tokens")
+def list_tokens(name: Name, as_json: AsJson = False) -> None:
+    """List the API tokens of a user, and when each was last used."""
+    tokens = _with_database(lambda tx: _tokens_of(tx, name))
+    if as_json:
+        print_json(tokens)
+        return
+    print_table(
+        ["name", "scope", "made", "last used", "expires"],
+        [_token_row(token) for token in tokens],
+        empty=f"{name} has no API tokens. They are made on the page /account.",
+    )
 
 
 @app.command()
@@ -155,6 +178,30 @@ async def _find(tx: Tx, name: str) -> User:
     return user
 
 
+async def _tokens_of(tx: Tx, name: str) -> list[ApiTokenLine]:
+    from headgate.storage.api_tokens import list_api_tokens
+
+    return await list_api_tokens(tx, (await _find(tx, name)).id)
+
+
+def _token_row(token: ApiTokenLine) -> list[object]:
+    scopes = ", ".join(token.scopes)
+    return [token.name, scopes, token.created_at, token.last_used_at or "never", token.expires_at]
+
+
+def _wants_tokens_revoked(tokens: list[ApiTokenLine], wanted: bool | None, /) -> bool:
+    """Ask what to do with the tokens, unless the command says it."""
+    if wanted is not None:
+        return wanted
+    count = f"{len(tokens)} API token" + ("" if len(tokens) == 1 else "s")
+    if not sys.stdin.isatty():
+        raise UserError(
+            f"The user has {count}, which a new password does not end by itself.",
+            remedy="Add --revoke-tokens, or --keep-tokens if nobody else can have them.",
+        )
+    return typer.confirm(f"Revoke {count} as well?", default=True, err=True)
+
+
 def _role(text: str) -> Role:
     if text not in {"admin", "member"}:
         raise UserError(f"There is no role {text!r}.", remedy="Take `admin` or `member`.")
@@ -162,7 +209,7 @@ def _role(text: str) -> Role:
 
 
 def _password(name: str, *, from_stdin: bool) -> str:
-    from headgate.web.passwords import weakness
+    from headgate.web.password_rules import weakness
 
     if from_stdin:
         typed = sys.stdin.readline().rstrip("\n")

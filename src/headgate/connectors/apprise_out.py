@@ -10,18 +10,24 @@ import asyncio
 import logging
 import re
 from collections.abc import Iterable
+from contextlib import nullcontext
 from types import ModuleType
 from typing import Any, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from headgate.connectors.push_guard import guarded
 from headgate.domain.errors import Ambiguous, Elsewhere, RateLimited, Transient, UserError
-from headgate.domain.push_reach import Reach
+from headgate.domain.push_reach import PushLimits, Reach
 from headgate.kernel.logs import MASK
 
 TIMEOUT_S = 20.0
 LIMITED_S = 60.0
 """Services that limit us say for how long, but Apprise does not."""
 LONGEST_ERROR = 500
+NOT_FOR_MEMBERS = (
+    "The address leads to this machine or the local network, where only administrators may push to."
+    " An administrator can set HEADGATE_NOTIFY_ALLOW_PRIVATE=true."
+)
 
 _IN_DOUBT = re.compile(
     r"read timed out|readtimeout|connection aborted|connection reset|remote end closed|remotedisconnected"
@@ -32,6 +38,8 @@ _IN_DOUBT = re.compile(
 _LIMITED = re.compile(r"\berror=429\b|too many requests", re.IGNORECASE)
 MACHINE = frozenset({"syslog", "dbus", "qt", "kde", "glib", "gio", "gnome", "macosx", "windows", "blink1"})
 """Services that are this machine itself."""
+UNGUARDED = frozenset({"xmpp", "xmpps"})
+"""Services that connect in threads of their own."""
 _ELSEWHERE = frozenset({"cloud", "official", "t2bot"})
 """Modes in which a service is reached at its usual place, and what looks like a host is a name there."""
 _FILES = frozenset({"keyfile", "subfile", "pgpkey", "pgppub", "pgpprv"})
@@ -56,19 +64,35 @@ class AppriseOut:
         service = _known(url)
         return Reach(
             machine=bool(MACHINE & schemes_of(type(service))),
+            unguarded=bool(UNGUARDED & schemes_of(type(service))),
             files=_has_files(service),
             hosts=tuple(_hosts(service)),
         )
 
-    async def push(self, url: str, *, title: str, body: str) -> None:
-        """Send one message.
+    async def push(self, url: str, *, title: str, body: str, limits: PushLimits) -> None:
+        """Send one message, within limits that are checked at every connection.
 
         Raises `Transient` or `RateLimited` if it certainly was not taken, `Ambiguous` if it may have been.
         """
         apprise = _load()
+        if not limits.machine:
+            _check_reach(self.reach(url), limits)
         service = _instantiate(apprise, url)
         if service is None:
             raise Transient("Apprise does not understand the address.")
+        # The address could ask for redirects by itself.
+        service.redirects = False
+        with nullcontext() if limits.network else guarded() as guard:
+            result, lines = await self._notify(apprise, service, title=title, body=body)
+        if guard is not None and guard.refused:
+            raise Transient(NOT_FOR_MEMBERS)
+        if not result:
+            _raise_failure(lines, url, timed_out=result.status == apprise.AppriseResultStatus.TIMEOUT)
+
+    async def _notify(
+        self, apprise: ModuleType, service: Any, *, title: str, body: str
+    ) -> tuple[Any, list[str]]:
+        """Return what Apprise answers and what it wrote into its log."""
         caller = apprise.Apprise(asset=_asset(apprise))
         caller.add(service)
         lines: list[str] = []
@@ -89,8 +113,12 @@ class AppriseOut:
                 )
         except TimeoutError as error:
             raise Ambiguous(f"No answer within {TIMEOUT_S:g} seconds.") from error
-        if not result:
-            _raise_failure(lines, url, timed_out=result.status == apprise.AppriseResultStatus.TIMEOUT)
+        return result, lines
+
+
+def _check_reach(reach: Reach, limits: PushLimits) -> None:
+    if reach.machine or reach.files or (reach.unguarded and not limits.network):
+        raise Transient(NOT_FOR_MEMBERS)
 
 
 def _known(url: str) -> Any:
@@ -176,6 +204,7 @@ def _asset(apprise: ModuleType) -> Any:
         app_id="Headgate",
         app_desc="Headgate",
         app_url="",
+        http_redirects=False,
         storage_mode=apprise.PersistentStoreMode.MEMORY,
         secure_logging=True,
     )

@@ -5,18 +5,22 @@ An address is a secret: it is sealed when it is added and never shown again, onl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
 from headgate.domain.errors import UserError
 from headgate.domain.pacing import ComeBackLater, LanePlan
+from headgate.domain.push_reach import PushLimits, limits_of
 from headgate.domain.telling import Message
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.lanes import Lanes
-from headgate.outflow.push_out import PLAN, Outcome, Pusher, read_url, send_paced
+from headgate.outflow.push_out import PLAN, Outcome, Pusher, get_limits, read_url, send_paced
 from headgate.outflow.push_rules import check_reach
 from headgate.storage import push_addresses, pushes, users
 from headgate.storage.database import Database, Refused, Tx
@@ -36,6 +40,8 @@ from headgate.storage.users import Role
 LONGEST_NAME = 100
 LONGEST_URL = 4000
 MOST_ADDRESSES = 50
+MAX_CHECKS = 2
+"""Addresses of one user that are checked at once."""
 PAGE = 50
 SWITCHED_OFF = "The address was switched off before it went out."
 TEST = Message("Headgate", "This is a test. Notifications will arrive here.")
@@ -53,15 +59,42 @@ class PushAddresses:
     plan: LanePlan = PLAN
     allow_private: bool = False
     """Members may push to hosts of this machine's network, too."""
+    _checks: Counter[UUID] = field(default_factory=Counter[UUID], init=False)
 
-    async def add(self, tx: Tx, url: str, *, name: str, user_id: UUID, role: Role | None = None) -> UUID:
-        """Add an address under a name; returns its id. The role is the adder's; by default the user's own."""
+    async def add(
+        self, database: Database, url: str, *, name: str, user_id: UUID, role: Role = "admin"
+    ) -> UUID:
+        """Add an address under a name, as far as its adder's role and its owner's allow; returns its id."""
         name = _checked_name(name)
         if len(url) > LONGEST_URL:
             raise UserError("This address is too long.", remedy="Check that only the address was pasted.")
-        if (role or await _role_of(tx, user_id)) != "admin":
-            await check_reach(self.pusher.reach(url), allow_private=self.allow_private)
+        async with database.transaction() as tx:
+            owner = await users.get_user(tx, user_id)
+        if owner is None or owner.role != "admin":
+            role = "member"
+        # Not within a transaction: a resolver may take seconds to answer.
+        with self._checking(user_id):
+            limits = limits_of(role, allow_private=self.allow_private)
+            await check_reach(self.pusher.reach(url), limits)
         shown = self.pusher.recognise(url)
+        async with database.transaction() as tx:
+            return await self._insert(tx, url, name=name, shown=shown, user_id=user_id, role=role)
+
+    @contextmanager
+    def _checking(self, user_id: UUID) -> Generator[None, None, None]:
+        """Let a user check a few addresses at once, and no more."""
+        if self._checks[user_id] >= MAX_CHECKS:
+            raise UserError(
+                "Other addresses of yours are being checked.", remedy="Try again in a few seconds."
+            )
+        self._checks[user_id] += 1
+        try:
+            yield
+        finally:
+            self._checks[user_id] -= 1
+            self._checks += Counter()
+
+    async def _insert(self, tx: Tx, url: str, *, name: str, shown: str, user_id: UUID, role: Role) -> UUID:
         if await push_addresses.count_addresses(tx, user_id=user_id) >= MOST_ADDRESSES:
             raise UserError(
                 f"One can have at most {MOST_ADDRESSES} addresses.", remedy="Remove one that is not needed."
@@ -69,7 +102,7 @@ class PushAddresses:
         address_id = self.ids.new()
         now = self.clock.now()
         if not await push_addresses.insert_address(
-            tx, address_id, user_id=user_id, name=name, shown=shown, now=now
+            tx, address_id, user_id=user_id, name=name, shown=shown, added_as=role, now=now
         ):
             raise _name_taken(name)
         vault = await open_vault(tx, self.data_dir)
@@ -128,9 +161,14 @@ class PushAddresses:
         async with database.transaction() as tx:
             await self.get(tx, address_id, user_id=user_id)
         url = await read_url(database, self.data_dir, address_id)
+
+        async def begin() -> PushLimits | None:
+            async with database.transaction() as tx:
+                return await get_limits(tx, address_id, allow_private=self.allow_private)
+
         try:
             outcome = await send_paced(
-                self.lanes, self.pusher, url, TEST, address_id, plan=self.plan, begin=_at_once
+                self.lanes, self.pusher, url, TEST, address_id, plan=self.plan, begin=begin
             )
         except ComeBackLater as error:
             raise UserError(
@@ -155,15 +193,6 @@ class PushAddresses:
         else:
             await pushes.note_failed(tx, address_id, breaker=address.breaker, error=outcome.error, now=now)
         await publish(tx, Event("pushes", audience=address.user_id))
-
-
-async def _role_of(tx: Tx, user_id: UUID) -> Role:
-    user = await users.get_user(tx, user_id)
-    return "member" if user is None else user.role
-
-
-async def _at_once() -> bool:
-    return True
 
 
 def _checked_name(name: str) -> str:

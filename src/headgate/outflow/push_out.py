@@ -18,7 +18,7 @@ from uuid import UUID
 from headgate.domain.breaker import Breaker, fail, state_of
 from headgate.domain.errors import Ambiguous, RateLimited, Transient, UserError
 from headgate.domain.pacing import LanePlan, Pace
-from headgate.domain.push_reach import Reach
+from headgate.domain.push_reach import PushLimits, Reach, limits_of
 from headgate.domain.telling import Line, Message, compose, quiet_ends_at
 from headgate.domain.wall_time import find_zone
 from headgate.jobs.job import Job
@@ -53,8 +53,8 @@ class Pusher(Protocol):
         """Tell what a push to an address would get at; raise `UserError` if it is none."""
         ...
 
-    async def push(self, url: str, *, title: str, body: str) -> None:
-        """Send one message.
+    async def push(self, url: str, *, title: str, body: str, limits: PushLimits) -> None:
+        """Send one message, within limits that are checked at every connection.
 
         Raises `Transient` or `RateLimited` if it certainly was not taken, `Ambiguous` if it may have been.
         """
@@ -103,6 +103,8 @@ class PushOut:
     gather_s: float = 30.0
     at_once: int = 10
     plan: LanePlan = PLAN
+    allow_private: bool = False
+    """Members may push to hosts of this machine's network, too."""
 
     def kind(self) -> Kind[UUID]:
         return Kind(
@@ -171,9 +173,11 @@ class PushOut:
     async def _send(self, database: Database, address_id: UUID, push: PlannedPush) -> Outcome | None:
         """Mark the message and call the service; nothing if somebody else has begun before."""
 
-        async def begin() -> bool:
+        async def begin() -> PushLimits | None:
             async with database.transaction() as tx:
-                return await pushes.begin_push(tx, push.id, now=self.clock.now()) is not None
+                if await pushes.begin_push(tx, push.id, now=self.clock.now()) is None:
+                    return None
+                return await get_limits(tx, address_id, allow_private=self.allow_private)
 
         url = await read_url(database, self.data_dir, address_id)
         message = Message(push.title, push.body)
@@ -240,9 +244,11 @@ async def send_paced(
     address_id: UUID,
     *,
     plan: LanePlan,
-    begin: Callable[[], Awaitable[bool]],
+    begin: Callable[[], Awaitable[PushLimits | None]],
 ) -> Outcome | None:
-    """Send a message at the pace of its address; nothing if `begin` says, right before the call, not to.
+    """Send a message at the pace of its address.
+
+    `begin` tells right before the call how far it may go, or nothing if it must not be made.
 
     Raises `ComeBackLater` before anything has begun.
     """
@@ -251,10 +257,11 @@ async def send_paced(
     owner = secret_owner(address_id)
     await lanes.ensure(owner, [plan], established=True)
     async with lanes.call(owner, plan.kind) as permit:
-        if not await begin():
+        limits = await begin()
+        if limits is None:
             return None
         try:
-            await pusher.push(url, title=message.title, body=message.body)
+            await pusher.push(url, title=message.title, body=message.body, limits=limits)
         except Ambiguous as error:
             return Outcome("uncertain", str(error))
         except RateLimited as error:
@@ -263,6 +270,11 @@ async def send_paced(
         except Transient as error:
             return Outcome("failed", str(error))
         return Outcome("sent")
+
+
+async def get_limits(tx: Tx, address_id: UUID, *, allow_private: bool) -> PushLimits:
+    """Return how far a push may go today."""
+    return limits_of(await pushes.get_role(tx, address_id), allow_private=allow_private)
 
 
 async def read_url(database: Database, data_dir: Path, address_id: UUID) -> str:

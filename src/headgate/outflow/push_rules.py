@@ -2,45 +2,54 @@
 
 A push is sent by this machine, from inside its network, to an address that a user wrote. So a member may not
 name what acts on this machine itself, what reads files of it, or a host of its network. Names of hosts are
-resolved once, when the address is added. What that does not cover: a name that leads elsewhere later, or has
-no address yet; a service on the open internet that redirects or refers inwards; addresses that somebody added
-as an administrator who is none any more. Whoever must rule these out keeps the machine's outgoing connections
-from its network by a firewall.
+resolved when the address is added, so that the person learns at once what is wrong with it. Whether a push
+may go there is decided again at every connection, by the owner's role at that time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
 
+from headgate.connectors.resolving import UnknownName, resolve
 from headgate.domain.errors import UserError
 from headgate.domain.public_addresses import is_public
-from headgate.domain.push_reach import Reach
+from headgate.domain.push_reach import PushLimits, Reach
 
 RESOLVING_S = 2.0
-_ASK = "Ask an administrator to add it"
+_THREADS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="push-resolve")
+"""Apart from those that feeds are resolved in: names that people try out must not hold these up."""
 
 
-async def check_reach(reach: Reach, *, allow_private: bool) -> None:
-    """Raise `UserError` for what a member may not add."""
+async def check_reach(reach: Reach, limits: PushLimits) -> None:
+    """Raise `UserError` for what may not be added within these limits."""
+    if limits.machine:
+        return
     if reach.machine:
         raise UserError(
             "This address acts on the machine that Headgate runs on, which only administrators may set up.",
-            remedy=f"{_ASK}, or choose a service that is reached over the internet.",
+            remedy="Choose a service that is reached over the internet.",
         )
     if reach.files:
         raise UserError(
             "This address names a file to be read, which only administrators may set up.",
-            remedy=f"Leave that part of the address out. {_ASK} if it is needed.",
+            remedy="Leave that part of the address out.",
         )
-    for host in () if allow_private else reach.hosts:
+    if limits.network:
+        return
+    if reach.unguarded:
+        raise UserError(
+            "Headgate cannot check where this service connects to, so only administrators may set it up.",
+            remedy="Choose another service.",
+        )
+    for host in reach.hosts:
         if not await _leads_outside(host):
             raise UserError(
                 "This address leads to this machine or the local network, which only administrators may"
                 " set up.",
-                remedy=f"{_ASK}, or to set HEADGATE_NOTIFY_ALLOW_PRIVATE=true if every user may.",
+                remedy="Ask an administrator to set HEADGATE_NOTIFY_ALLOW_PRIVATE=true if every user may.",
             )
 
 
@@ -59,9 +68,8 @@ async def _resolve(host: str) -> Sequence[str]:
     """Return the addresses of a name; none if nobody knows it, for then a push reaches nobody either."""
     try:
         async with asyncio.timeout(RESOLVING_S):
-            found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            return await resolve(host, threads=_THREADS)
     except TimeoutError as error:
         raise UserError(f"Nobody tells in time where {host} is.", remedy="Try again in a moment.") from error
-    except (OSError, UnicodeError):
+    except UnknownName:
         return ()
-    return [str(where[0]) for *_, where in found]

@@ -37,6 +37,7 @@ class ApiTokenLine:
     scopes: list[Scope]
     created_at: datetime
     last_used_at: datetime | None
+    expires_at: datetime
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class NewApiToken:
     name: str
     token_hash: bytes
     scopes: list[Scope]
+    expires_at: datetime
 
 
 async def insert_api_token(tx: Tx, token: NewApiToken, *, now: datetime) -> ApiTokenLine:
@@ -57,8 +59,8 @@ async def insert_api_token(tx: Tx, token: NewApiToken, *, now: datetime) -> ApiT
     return line
 
 
-async def get_api_token(tx: Tx, token_hash: bytes) -> ApiToken | None:
-    return await tx.one(ApiToken, Q["get_api_token"], token_hash=token_hash)
+async def get_api_token(tx: Tx, token_hash: bytes, *, now: datetime) -> ApiToken | None:
+    return await tx.one(ApiToken, Q["get_api_token"], token_hash=token_hash, now=now)
 
 
 async def touch_api_token(tx: Tx, token_id: UUID, *, now: datetime) -> None:
@@ -71,3 +73,8 @@ async def list_api_tokens(tx: Tx, user_id: UUID) -> list[ApiTokenLine]:
 
 async def delete_api_token(tx: Tx, *, token_id: UUID, user_id: UUID) -> bool:
     return await tx.execute(Q["delete_api_token"], id=token_id, user_id=user_id) > 0
+
+
+async def delete_api_tokens(tx: Tx, user_id: UUID) -> int:
+    """Revoke all tokens of a user."""
+    return await tx.execute(Q["delete_api_tokens"], user_id=user_id)

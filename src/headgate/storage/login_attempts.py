@@ -1,4 +1,4 @@
-"""Failed sign-ins, counted by name and by address."""
+"""Failed sign-ins, counted by user, address and known browser."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ async def blocked_until(tx: Tx, key: str) -> datetime | None:
     return await tx.value(Q["blocked_until"], key=key)
 
 
-async def forgive(tx: Tx, *, name_key: str, address_key: str) -> None:
-    """Note that the attempt was a right one."""
-    await tx.execute(Q["forgive_name"], key=name_key)
-    await tx.execute(Q["take_back_attempt"], key=address_key)
+async def forget_attempts(tx: Tx, key: str) -> None:
+    await tx.execute(Q["forget_attempts"], key=key)
+
+
+async def take_back_attempt(tx: Tx, key: str) -> None:
+    await tx.execute(Q["take_back_attempt"], key=key)
 
 
 async def delete_old_attempts(tx: Tx, *, forget_before: datetime) -> int:

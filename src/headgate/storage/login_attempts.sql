@@ -23,8 +23,8 @@ returning failures
 -- Asked before the password is looked at, which costs time on purpose.
 select blocked_until from login_attempt where key = %(key)s::text
 
--- name: forgive_name
--- A right password wipes the slate of its name.
+-- name: forget_attempts
+-- A right password wipes the slate of its user, or of its browser.
 delete from login_attempt where key = %(key)s::text
 
 -- name: take_back_attempt

@@ -10,6 +10,7 @@ from uuid import UUID
 from headgate.domain.breaker import Breaker
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
+from headgate.storage.users import Role
 
 Q = load_queries("push_addresses")
 
@@ -78,11 +79,17 @@ NEWEST_PUSH = PushPlace(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
 
 
 async def insert_address(
-    tx: Tx, address_id: UUID, *, user_id: UUID, name: str, shown: str, now: datetime
+    tx: Tx, address_id: UUID, *, user_id: UUID, name: str, shown: str, added_as: Role, now: datetime
 ) -> bool:
     """Add an address; false if the user has one of this name already."""
     made = await tx.execute(
-        Q["insert_address"], id=address_id, user_id=user_id, name=name, shown=shown, now=now
+        Q["insert_address"],
+        id=address_id,
+        user_id=user_id,
+        name=name,
+        shown=shown,
+        added_as=added_as,
+        now=now,
     )
     return made == 1
 

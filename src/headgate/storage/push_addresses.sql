@@ -1,7 +1,7 @@
 -- name: insert_address
 -- Nothing if the user has one of this name already, whatever its case.
-insert into push_address (id, user_id, name, shown, created_at)
-values (%(id)s, %(user_id)s, %(name)s, %(shown)s, %(now)s)
+insert into push_address (id, user_id, name, shown, added_as, created_at)
+values (%(id)s, %(user_id)s, %(name)s, %(shown)s, %(added_as)s, %(now)s)
 on conflict (user_id, lower(name)) do nothing
 
 -- name: rename_address

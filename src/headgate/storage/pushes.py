@@ -11,6 +11,7 @@ from headgate.domain.breaker import Breaker
 from headgate.storage.database import Tx
 from headgate.storage.push_addresses import PushState
 from headgate.storage.queries import load_queries
+from headgate.storage.users import Role
 
 Q = load_queries("pushes")
 
@@ -53,6 +54,10 @@ class WaitingNotification:
     number: str
     """Of its chapter, if that has one."""
     is_chapter: bool
+
+
+async def get_role(tx: Tx, address_id: UUID) -> Role:
+    return "admin" if await tx.value(Q["get_role"], id=address_id) == "admin" else "member"
 
 
 async def list_due(tx: Tx, *, now: datetime, limit: int) -> list[str]:

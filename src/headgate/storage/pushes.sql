@@ -14,6 +14,12 @@ update push_address set due_at = %(due_at)s::timestamptz where id = %(id)s
 -- Nobody else plans, ends or adds anything to wait for this address until the transaction ends.
 select id, user_id, enabled, failures, opened, open_until from push_address where id = %(id)s for update
 
+-- name: get_role
+-- With which role a push acts: no more than its owner may today, nor than who added the address might.
+select case when u.role = 'admin' and a.added_as = 'admin' then 'admin' else 'member' end
+from push_address a join app_user u on u.id = a.user_id
+where a.id = %(id)s
+
 -- name: doubt_pushes
 -- Whoever was sending is gone, with or without having sent: it is not repeated by itself.
 update push set state = 'uncertain', ended_at = %(now)s, error = %(error)s

@@ -600,6 +600,7 @@ CREATE TABLE api_token (
     scopes text[] NOT NULL,
     created_at timestamp with time zone NOT NULL,
     last_used_at timestamp with time zone,
+    expires_at timestamp with time zone NOT NULL,
     CONSTRAINT api_token_pkey PRIMARY KEY (id),
     CONSTRAINT api_token_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text]) AND (scopes <> '{}'::text[]))),
     CONSTRAINT api_token_token_hash_key UNIQUE (token_hash),
@@ -831,6 +832,15 @@ CREATE TABLE judging (
     CONSTRAINT judging_pkey PRIMARY KEY (channel_id)
 );
 CREATE INDEX judging_due ON public.judging USING btree (due_at);
+
+CREATE TABLE known_browser (
+    token_hash bytea NOT NULL,
+    user_id uuid NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT known_browser_pkey PRIMARY KEY (token_hash),
+    CONSTRAINT known_browser_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX known_browser_user ON public.known_browser USING btree (user_id, seen_at);
 
 CREATE TABLE lane (
     owner text NOT NULL,
@@ -1071,6 +1081,7 @@ CREATE TABLE push_address (
     name text NOT NULL,
     shown text NOT NULL,
     enabled boolean NOT NULL DEFAULT true,
+    added_as text NOT NULL,
     due_at timestamp with time zone,
     failures integer NOT NULL DEFAULT 0,
     opened integer NOT NULL DEFAULT 0,
@@ -1079,6 +1090,7 @@ CREATE TABLE push_address (
     failed_at timestamp with time zone,
     sent_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
+    CONSTRAINT push_address_added_as_check CHECK ((added_as = ANY (ARRAY['admin'::text, 'member'::text]))),
     CONSTRAINT push_address_pkey PRIMARY KEY (id),
     CONSTRAINT push_address_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
 );

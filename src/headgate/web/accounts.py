@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from uuid import UUID
 
 from headgate.domain.errors import UserError
 from headgate.kernel.logs import get_logger
-from headgate.storage import api_tokens, users
+from headgate.storage import api_tokens, known_browsers, users
 from headgate.storage.api_tokens import ApiTokenLine, NewApiToken, Scope
 from headgate.storage.database import Tx
 from headgate.storage.users import Role, User
 from headgate.web.parts import Site
-from headgate.web.passwords import weakness
+from headgate.web.password_rules import weakness
+from headgate.web.sessions import end_other_sessions
 from headgate.web.throttle import Attempt, count_attempt, forgive
 from headgate.web.tokens import new_api_token, token_hash
 from headgate.web.typed import typed_text
@@ -20,6 +22,9 @@ from headgate.web.typed import typed_text
 log = get_logger("door")
 
 LONGEST_NAME = 60
+TOKEN_DAYS = (7, 30, 90, 365)
+DEFAULT_TOKEN_DAYS = 90
+MAX_TOKEN_DAYS = 365
 
 
 @dataclass(frozen=True)
@@ -59,22 +64,36 @@ async def check_password(site: Site, attempt: Attempt, password: str) -> User | 
     """Return the user if the password is right; raise `Throttled` if it must not be tried yet."""
     now = site.parts.real_clock.now()
     async with site.transaction() as tx:
-        await count_attempt(tx, attempt, now=now)
         user = await users.get_user_by_name(tx, attempt.name)
+        counted = await count_attempt(tx, attempt, user.id if user else None, now=now)
     verdict = await site.passwords.verify(password, user.password_hash if user else None)
     if user is None or not verdict.right:
         log.warning("a sign-in failed", name=attempt.name, address=attempt.address)
         return None
     async with site.transaction() as tx:
-        await forgive(tx, attempt, now=now)
+        await forgive(tx, counted, now=now)
         if verdict.fresh_hash is not None:
             await users.replace_password_hash(tx, user, verdict.fresh_hash)
     return user
 
 
-async def make_api_token(tx: Tx, site: Site, *, user_id: UUID, name: str, scopes: list[Scope]) -> FreshToken:
-    """Make a token; what is returned is the only copy of it."""
+async def set_password(tx: Tx, user_id: UUID, password_hash: str, *, revoke_tokens: bool) -> None:
+    """Set a password that was checked before; every sign-in ends, and if wanted every API token."""
+    await users.set_password_hash(tx, user_id, password_hash)
+    await end_other_sessions(tx, user_id=user_id, keep_id=None)
+    await known_browsers.forget_browsers(tx, user_id)
+    if revoke_tokens:
+        await api_tokens.delete_api_tokens(tx, user_id)
+
+
+async def make_api_token(
+    tx: Tx, site: Site, *, user_id: UUID, name: str, scopes: list[Scope], days: int = DEFAULT_TOKEN_DAYS
+) -> FreshToken:
+    """Make a token that works for some days; what is returned is the only copy of it."""
+    if not 1 <= days <= MAX_TOKEN_DAYS:
+        raise UserError(f"A token lasts between 1 and {MAX_TOKEN_DAYS} days.")
     token = new_api_token()
+    now = site.parts.real_clock.now()
     line = await api_tokens.insert_api_token(
         tx,
         NewApiToken(
@@ -83,7 +102,8 @@ async def make_api_token(tx: Tx, site: Site, *, user_id: UUID, name: str, scopes
             name=typed_text(name, longest=LONGEST_NAME) or "unnamed",
             token_hash=token_hash(token),
             scopes=scopes,
+            expires_at=now + timedelta(days=days),
         ),
-        now=site.parts.real_clock.now(),
+        now=now,
     )
     return FreshToken(token, line)

@@ -35,13 +35,18 @@ class Caller:
 
     user_id: UUID
     user_name: str
-    role: Role
     scopes: frozenset[Scope]
+    """What the token was granted, as far as the user's role allows it today; of a session, all of that."""
     session_id: UUID | None = None
     csrf_token: str = ""
     """Only a session has one: a token in a header cannot be sent by another site."""
     unread: Unread = _NONE
     """Notifications that the person has not read; every page shows it."""
+
+    @property
+    def role(self) -> Role:
+        """The role to act with: a token of an administrator acts as one only with the scope `admin`."""
+        return "admin" if "admin" in self.scopes else "member"
 
     @property
     def is_admin(self) -> bool:
@@ -88,12 +93,12 @@ def _bearer_token(request: Request) -> str | None:
 
 
 async def _from_api_token(tx: Tx, token: str, now: datetime) -> Caller | None:
-    known = await api_tokens.get_api_token(tx, token_hash(token))
+    known = await api_tokens.get_api_token(tx, token_hash(token), now=now)
     if known is None:
         return None
     if known.last_used_at is None or now - known.last_used_at > _TOUCH_AFTER:
         await api_tokens.touch_api_token(tx, known.id, now=now)
-    return Caller(known.user_id, known.user_name, known.role, scopes_of(known.role, known.scopes))
+    return Caller(known.user_id, known.user_name, scopes_of(known.role, known.scopes))
 
 
 async def _from_session(tx: Tx, token: str, now: datetime) -> Caller | None:
@@ -105,7 +110,6 @@ async def _from_session(tx: Tx, token: str, now: datetime) -> Caller | None:
     return Caller(
         known.user_id,
         known.user_name,
-        known.role,
         _OF_ROLE[known.role],
         known.id,
         csrf_token(token),

@@ -10,8 +10,6 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from headgate.kernel.randomness import secret_token
 
-SHORTEST = 10
-LONGEST = 200
 _AT_ONCE = 2
 """Each verification takes 64 MiB and a core; more at once would let strangers exhaust the machine."""
 
@@ -57,17 +55,6 @@ class Passwords:
         if self._decoy is None:
             self._decoy = await self.hash(secret_token())
         return self._decoy
-
-
-def weakness(password: str, *, name: str) -> str | None:
-    """Say what is wrong with a new password, if anything."""
-    if len(password) < SHORTEST:
-        return f"A password has at least {SHORTEST} characters."
-    if len(password) > LONGEST:
-        return f"A password has at most {LONGEST} characters."
-    if password.strip().lower() == name.strip().lower() or len(set(password)) < 3:
-        return "That password is too easy to guess."
-    return None
 
 
 def differ(password: str, again: str, /) -> str | None:

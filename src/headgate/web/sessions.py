@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import Request, Response
 
 from headgate.kernel.settings import WebSettings
-from headgate.storage import events, user_sessions
+from headgate.storage import events, known_browsers, user_sessions
 from headgate.storage.database import Tx
 from headgate.storage.events import Event
 from headgate.storage.user_sessions import NewSession
@@ -16,6 +16,8 @@ from headgate.web.parts import Site
 from headgate.web.tokens import new_token, token_hash
 
 COOKIE = "headgate_session"
+BROWSER_COOKIE = "headgate_browser"
+"""Outlives sessions: it signs nobody in, and only tells a browser that did before from a stranger's."""
 SESSION_EVENT = "session"
 """Tells open streams of a user to see whether their sign-in still holds."""
 _AGENT_LENGTH = 300
@@ -46,6 +48,24 @@ async def start_session(tx: Tx, site: Site, request: Request, user_id: UUID) -> 
     return token
 
 
+def browser_secret(request: Request) -> str:
+    """Return what the browser's own cookie holds, if anything."""
+    return request.cookies.get(BROWSER_COOKIE, "")
+
+
+async def remember_browser(tx: Tx, site: Site, request: Request, user_id: UUID) -> str:
+    """Note that a browser signed in; returns the new secret for its cookie."""
+    secret = new_token()
+    await known_browsers.remember_browser(
+        tx,
+        token_hash(secret),
+        before=token_hash(browser_secret(request)),
+        user_id=user_id,
+        now=site.parts.real_clock.now(),
+    )
+    return secret
+
+
 async def end_session(tx: Tx, *, session_id: UUID, user_id: UUID) -> bool:
     """End one sign-in and its streams."""
     ended = await user_sessions.delete_session(tx, session_id=session_id, user_id=user_id)
@@ -61,10 +81,18 @@ async def end_other_sessions(tx: Tx, *, user_id: UUID, keep_id: UUID | None) -> 
 
 
 def set_cookie(response: Response, token: str, settings: WebSettings) -> None:
+    _set(response, COOKIE, token, timedelta(days=settings.session_days), settings)
+
+
+def set_browser_cookie(response: Response, secret: str, settings: WebSettings) -> None:
+    _set(response, BROWSER_COOKIE, secret, known_browsers.REMEMBERED_FOR, settings)
+
+
+def _set(response: Response, name: str, value: str, age: timedelta, settings: WebSettings) -> None:
     response.set_cookie(
-        COOKIE,
-        token,
-        max_age=settings.session_days * 86400,
+        name,
+        value,
+        max_age=int(age.total_seconds()),
         httponly=True,
         samesite="lax",
         secure=settings.public_url.startswith("https://"),

@@ -1,4 +1,4 @@
-"""Slowing down whoever guesses passwords, by name and by address."""
+"""Slowing down guesses at passwords, by user, address and known browser."""
 
 from __future__ import annotations
 
@@ -6,16 +6,28 @@ import ipaddress
 import math
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from headgate.storage import login_attempts
 from headgate.storage.database import Tx
+from headgate.storage.known_browsers import is_known_browser
 from headgate.storage.login_attempts import FORGET_AFTER, Patience
+from headgate.web.tokens import token_hash
 
 _NAME_LENGTH = 100
 
-_OF_A_NAME = (5, 60.0)
-"""Free failures and the longest wait. Short, or anybody could lock a person out by their name."""
-_OF_AN_ADDRESS = (20, 900.0)
+
+@dataclass(frozen=True)
+class Limit:
+    """How many failures are free, and the longest wait after that."""
+
+    free_failures: int
+    longest_s: float
+
+
+_OF_A_USER = Limit(5, 60.0)
+"""Short, or anybody could lock a person out by their name; also of one known browser."""
+_OF_AN_ADDRESS = Limit(20, 900.0)
 _IPV6_SITE = 64
 """One site has all addresses of a /64 to choose from."""
 
@@ -30,21 +42,25 @@ class Throttled(Exception):
 
 @dataclass(frozen=True)
 class Attempt:
-    """Who tries to sign in, from where."""
+    """Who tries a password, from where."""
 
     name: str
     address: str
-
-    @property
-    def name_key(self) -> str:
-        return f"name:{self.name.strip().lower()[:_NAME_LENGTH]}"
-
-    @property
-    def address_key(self) -> str:
-        return f"address:{_network(self.address)}"
+    browser: str = ""
+    """Secret of a browser; if it signed this user in before, only its own failures count against it."""
 
 
-def _network(address: str) -> str:
+@dataclass(frozen=True)
+class Counted:
+    """Under which keys an attempt was counted."""
+
+    slate: str
+    """Of the user or the browser; wiped by the right password."""
+    address: str | None = None
+
+
+def network_of(address: str) -> str:
+    """Return what addresses of one site have in common."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -54,22 +70,34 @@ def _network(address: str) -> str:
     return str(ipaddress.ip_network((parsed, _IPV6_SITE), strict=False))
 
 
-async def count_attempt(tx: Tx, attempt: Attempt, *, now: datetime) -> None:
-    """Count the attempt before the password is looked at; raise `Throttled` if one must wait.
+async def count_attempt(tx: Tx, attempt: Attempt, user_id: UUID | None, *, now: datetime) -> Counted:
+    """Count an attempt before the password is looked at; raise `Throttled` if it has to wait.
 
-    The exception rolls the count back: knocking at a closed door does not keep it closed.
+    The exception rolls the count back: knocking at a closed door does not keep it closed. Users are counted
+    by id, so that no other spelling of a name has a slate of its own.
     """
-    for key, (free_failures, longest_s) in (
-        (attempt.address_key, _OF_AN_ADDRESS),
-        (attempt.name_key, _OF_A_NAME),
-    ):
-        patience = Patience(free_failures, longest_s, forget_before=now - FORGET_AFTER)
-        if not await login_attempts.count_attempt(tx, key, patience, now=now):
-            until = await login_attempts.blocked_until(tx, key)
-            raise Throttled(max(1, math.ceil((until - now).total_seconds())) if until else 1)
+    browser = token_hash(attempt.browser) if attempt.browser else b""
+    if user_id and browser and await is_known_browser(tx, browser, user_id=user_id, now=now):
+        counted = Counted(f"browser:{browser.hex()}")
+        await _count(tx, counted.slate, _OF_A_USER, now=now)
+        return counted
+    slate = f"user:{user_id}" if user_id else f"name:{attempt.name.casefold()[:_NAME_LENGTH]}"
+    address = f"address:{network_of(attempt.address)}"
+    await _count(tx, address, _OF_AN_ADDRESS, now=now)
+    await _count(tx, slate, _OF_A_USER, now=now)
+    return Counted(slate, address)
 
 
-async def forgive(tx: Tx, attempt: Attempt, *, now: datetime) -> None:
+async def _count(tx: Tx, key: str, limit: Limit, *, now: datetime) -> None:
+    patience = Patience(limit.free_failures, limit.longest_s, forget_before=now - FORGET_AFTER)
+    if not await login_attempts.count_attempt(tx, key, patience, now=now):
+        until = await login_attempts.blocked_until(tx, key)
+        raise Throttled(max(1, math.ceil((until - now).total_seconds())) if until else 1)
+
+
+async def forgive(tx: Tx, counted: Counted, *, now: datetime) -> None:
     """Note that the password was right."""
-    await login_attempts.forgive(tx, name_key=attempt.name_key, address_key=attempt.address_key)
+    await login_attempts.forget_attempts(tx, counted.slate)
+    if counted.address is not None:
+        await login_attempts.take_back_attempt(tx, counted.address)
     await login_attempts.delete_old_attempts(tx, forget_before=now - FORGET_AFTER)

@@ -32,10 +32,20 @@ create table api_token (
     token_hash bytea not null unique,
     scopes text[] not null check (scopes <@ array['read', 'write', 'admin'] and scopes <> '{}'),
     created_at timestamptz not null,
-    last_used_at timestamptz
+    last_used_at timestamptz,
+    expires_at timestamptz not null
 );
 
 create index api_token_user on api_token (user_id);
+
+-- Browsers that signed in before; a stranger's wrong guesses at a user do not count against them.
+create table known_browser (
+    token_hash bytea primary key,
+    user_id uuid not null references app_user (id) on delete cascade,
+    seen_at timestamptz not null
+);
+
+create index known_browser_user on known_browser (user_id, seen_at);
 
 -- The one-time link that makes the first administrator.
 create table setup_link (
@@ -44,7 +54,7 @@ create table setup_link (
     expires_at timestamptz not null
 );
 
--- One row a name and one an address that people try to sign in with.
+-- One row a user, unknown name, address or known browser that people try to sign in with.
 create table login_attempt (
     key text primary key,
     failures int not null,

@@ -16,6 +16,8 @@ create table push_address (
     name text not null,
     shown text not null,
     enabled boolean not null default true,
+    -- What the one who added it might do: a push goes no further than this and the owner's role of today allow.
+    added_as text not null check (added_as in ('admin', 'member')),
     -- When to look: something waits, or is to be tried again. Empty: nothing is to be done.
     due_at timestamptz,
     -- As of a watch: closed without `open_until`, open until then, half open afterwards: one probe decides.

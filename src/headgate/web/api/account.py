@@ -9,17 +9,28 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from fastapi import HTTPException
+from fastapi import HTTPException, Request
 from pydantic import BaseModel, Field
 
+from headgate.domain.errors import UserError
 from headgate.storage import api_tokens
 from headgate.storage.api_tokens import Scope
 from headgate.storage.users import Role
-from headgate.web.accounts import LONGEST_NAME, make_api_token
+from headgate.web.accounts import (
+    DEFAULT_TOKEN_DAYS,
+    LONGEST_NAME,
+    MAX_TOKEN_DAYS,
+    check_password,
+    make_api_token,
+    set_password,
+)
 from headgate.web.callers import CurrentCaller
 from headgate.web.door import Routes, scope
 from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
+from headgate.web.password_rules import MAX_LENGTH, weakness
+from headgate.web.sessions import browser_secret, client_address
+from headgate.web.throttle import Attempt, Throttled
 
 routes = Routes("/api/v1", in_schema=True)
 
@@ -40,6 +51,7 @@ class TokenAnswer(BaseModel):
     scopes: list[Scope]
     created_at: datetime
     last_used_at: datetime | None
+    expires_at: datetime
 
 
 class TokensAnswer(BaseModel):
@@ -57,12 +69,40 @@ class TokenWish(BaseModel):
 
     name: str = Field(min_length=1, max_length=LONGEST_NAME)
     scopes: list[Scope] = Field(min_length=1, max_length=3)
+    days: int = Field(default=DEFAULT_TOKEN_DAYS, ge=1, le=MAX_TOKEN_DAYS)
+
+
+class PasswordWish(BaseModel):
+    """A new password, and whether programs that have a token must ask for a new one as well."""
+
+    current: str = Field(max_length=MAX_LENGTH)
+    password: str = Field(max_length=MAX_LENGTH)
+    revoke_tokens: bool
 
 
 @routes.get("/me", door=scope("read"), tags=["account"])
 async def get_me(caller: CurrentCaller) -> MeAnswer:
     """Tell who is calling."""
     return MeAnswer(name=caller.user_name, role=caller.role, scopes=sorted(caller.scopes))
+
+
+@routes.put("/me/password", door=scope("write"), status_code=204, tags=["account"])
+async def change_password(
+    request: Request, site: CurrentSite, caller: CurrentCaller, wish: PasswordWish
+) -> None:
+    """Set a new password; every sign-in ends, and if asked for every API token."""
+    attempt = Attempt(caller.user_name, client_address(request), browser_secret(request))
+    if problem := weakness(wish.password, name=caller.user_name):
+        raise UserError(problem)
+    try:
+        user = await check_password(site, attempt, wish.current)
+    except Throttled as throttled:
+        raise HTTPException(429, headers={"retry-after": str(throttled.wait_s)}) from None
+    if user is None:
+        raise HTTPException(403, "The current password is not right.")
+    password_hash = await site.passwords.hash(wish.password)
+    async with site.transaction() as tx:
+        await set_password(tx, caller.user_id, password_hash, revoke_tokens=wish.revoke_tokens)
 
 
 @routes.get("/tokens", door=scope("read"), tags=["account"])
@@ -80,7 +120,12 @@ async def add_token(site: CurrentSite, caller: CurrentCaller, wish: TokenWish) -
         raise HTTPException(403, "A token cannot give more than it has.")
     async with site.transaction() as tx:
         fresh = await make_api_token(
-            tx, site, user_id=caller.user_id, name=wish.name, scopes=sorted(set(wish.scopes))
+            tx,
+            site,
+            user_id=caller.user_id,
+            name=wish.name,
+            scopes=sorted(set(wish.scopes)),
+            days=wish.days,
         )
     return FreshTokenAnswer(token=fresh.token, **vars(fresh.line))
 

@@ -119,10 +119,10 @@ async def add(site: CurrentSite, caller: CurrentCaller, body: AddressWish) -> Ad
 
     Only administrators may add what acts on this machine or leads into its network.
     """
+    address_id = await site.parts.push_addresses.add(
+        site.parts.database, body.url, name=body.name, user_id=caller.user_id, role=caller.role
+    )
     async with site.transaction() as tx:
-        address_id = await site.parts.push_addresses.add(
-            tx, body.url, name=body.name, user_id=caller.user_id, role=caller.role
-        )
         return AddressAnswer.of(await _own(tx, address_id, caller.user_id), now=site.parts.clock.now())
 
 

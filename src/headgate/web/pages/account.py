@@ -8,14 +8,31 @@ from uuid import UUID
 from fastapi import Form, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
-from headgate.storage import api_tokens, user_sessions, users
-from headgate.web.accounts import FreshToken, check_password, make_api_token
+from headgate.storage import api_tokens, user_sessions
+from headgate.web.accounts import (
+    DEFAULT_TOKEN_DAYS,
+    TOKEN_DAYS,
+    FreshToken,
+    check_password,
+    make_api_token,
+    set_password,
+)
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.passwords import differ, weakness
-from headgate.web.sessions import client_address, end_other_sessions, end_session, set_cookie, start_session
+from headgate.web.password_rules import MIN_LENGTH, weakness
+from headgate.web.passwords import differ
+from headgate.web.sessions import (
+    browser_secret,
+    client_address,
+    end_other_sessions,
+    end_session,
+    remember_browser,
+    set_browser_cookie,
+    set_cookie,
+    start_session,
+)
 from headgate.web.throttle import Attempt, Throttled
 
 routes = Routes()
@@ -34,9 +51,10 @@ async def change_password(
     current: Annotated[str, Form()] = "",
     password: Annotated[str, Form()] = "",
     again: Annotated[str, Form()] = "",
+    tokens: Annotated[str, Form()] = "revoke",
 ) -> Response:
     """Change the password; every other sign-in ends, and this one gets a new token."""
-    attempt = Attempt(caller.user_name, client_address(request))
+    attempt = Attempt(caller.user_name, client_address(request), browser_secret(request))
     problem = (
         differ(password, again)
         or weakness(password, name=caller.user_name)
@@ -46,11 +64,12 @@ async def change_password(
         return await _page(site, caller, problem=problem, status=422)
     password_hash = await site.passwords.hash(password)
     async with site.transaction() as tx:
-        await users.set_password_hash(tx, caller.user_id, password_hash)
-        await end_other_sessions(tx, user_id=caller.user_id, keep_id=None)
+        await set_password(tx, caller.user_id, password_hash, revoke_tokens=tokens != "keep")
         token = await start_session(tx, site, request, caller.user_id)
+        secret = await remember_browser(tx, site, request, caller.user_id)
     response = RedirectResponse("/account", status_code=303)
     set_cookie(response, token, site.parts.settings)
+    set_browser_cookie(response, secret, site.parts.settings)
     return response
 
 
@@ -76,12 +95,13 @@ async def add_token(
     caller: CurrentCaller,
     name: Annotated[str, Form()] = "",
     scope: Annotated[str, Form()] = "read",
+    days: Annotated[int, Form()] = DEFAULT_TOKEN_DAYS,
 ) -> Response:
     """Make a token and show it, this once."""
     if scope not in caller.scopes:
         raise HTTPException(403, "You may not give a token more than you may do yourself.")
     async with site.transaction() as tx:
-        fresh = await make_api_token(tx, site, user_id=caller.user_id, name=name, scopes=[scope])
+        fresh = await make_api_token(tx, site, user_id=caller.user_id, name=name, scopes=[scope], days=days)
     return await _page(site, caller, fresh=fresh)
 
 
@@ -116,6 +136,9 @@ async def _page(
         tokens=tokens,
         fresh=fresh,
         problem=problem,
+        token_days=TOKEN_DAYS,
+        default_token_days=DEFAULT_TOKEN_DAYS,
+        shortest_password=MIN_LENGTH,
         scopes=[name for name in ("read", "write", "admin") if name in caller.scopes],
     )
     page.status_code = status

@@ -18,8 +18,18 @@ from headgate.web.errors import not_found
 from headgate.web.hosts import is_local
 from headgate.web.pages.library import Wish, render_library
 from headgate.web.parts import CurrentSite, Site
+from headgate.web.password_rules import MIN_LENGTH
 from headgate.web.passwords import differ
-from headgate.web.sessions import clear_cookie, client_address, end_session, set_cookie, start_session
+from headgate.web.sessions import (
+    browser_secret,
+    clear_cookie,
+    client_address,
+    end_session,
+    remember_browser,
+    set_browser_cookie,
+    set_cookie,
+    start_session,
+)
 from headgate.web.throttle import Attempt, Throttled
 from headgate.web.tokens import csrf_token, same, token_hash
 from headgate.web.typed import local_path, typed_text
@@ -49,7 +59,7 @@ async def sign_in(
     password: Annotated[str, Form()] = "",
     next: Annotated[str, Form()] = "/",  # noqa: A002
 ) -> Response:
-    attempt = Attempt(typed_text(name), client_address(request))
+    attempt = Attempt(typed_text(name), client_address(request), browser_secret(request))
     try:
         user = await check_password(site, attempt, password)
     except Throttled as throttled:
@@ -120,9 +130,7 @@ async def enter_demo(request: Request, site: CurrentSite, token: str) -> Respons
         if user is None:
             raise not_found()
         session_token = await start_session(tx, site, request, user.id)
-    caller = Caller(
-        user.id, user.name, user.role, scopes_of_role(user.role), csrf_token=csrf_token(session_token)
-    )
+    caller = Caller(user.id, user.name, scopes_of_role(user.role), csrf_token=csrf_token(session_token))
     response = await render_library(site, caller, Wish())
     set_cookie(response, session_token, site.parts.settings)
     return response
@@ -142,7 +150,9 @@ async def _login_page(site: Site, *, target: str, name: str = "", problem: str =
 
 
 def _setup_page(site: Site, *, token: str, name: str, problem: str = "") -> Response:
-    page = site.renderer.render("setup.html", caller=None, token=token, name=name, problem=problem)
+    page = site.renderer.render(
+        "setup.html", caller=None, token=token, name=name, problem=problem, shortest_password=MIN_LENGTH
+    )
     page.status_code = 422 if problem else 200
     return page
 
@@ -150,8 +160,10 @@ def _setup_page(site: Site, *, token: str, name: str, problem: str = "") -> Resp
 async def _come_in(request: Request, site: Site, user: User, target: str) -> Response:
     async with site.transaction() as tx:
         token = await start_session(tx, site, request, user.id)
+        secret = await remember_browser(tx, site, request, user.id)
     response = RedirectResponse(target, status_code=303)
     set_cookie(response, token, site.parts.settings)
+    set_browser_cookie(response, secret, site.parts.settings)
     return response
 
 

@@ -35,10 +35,9 @@ async def add_address(
 ) -> Response:
     wanted = typed_text(name, longest=LONGEST_NAME + 1)
     try:
-        async with site.transaction() as tx:
-            address_id = await site.parts.push_addresses.add(
-                tx, url.strip(), name=wanted, user_id=caller.user_id
-            )
+        address_id = await site.parts.push_addresses.add(
+            site.parts.database, url.strip(), name=wanted, user_id=caller.user_id, role=caller.role
+        )
     except UserError as error:
         said = Said(problems={"add": mend(error)}, typed={"name": wanted, "url": url.strip()})
         return await render_telling(site, caller, said)
