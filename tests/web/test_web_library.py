@@ -255,6 +255,7 @@ async def test_the_description_of_the_api_is_complete(world: WebWorld) -> None:
         "/api/v1/accounts",
         "/api/v1/accounts/{account_id}/pace",
         "/api/v1/me",
+        "/api/v1/me/password",
         "/api/v1/tokens",
         "/api/v1/tokens/{token_id}",
     }

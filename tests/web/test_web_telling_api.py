@@ -108,7 +108,7 @@ async def test_quiet_hours_are_kept_and_checked(world: WebWorld) -> None:
 
 async def test_an_address_is_added_tested_and_never_shown(world: WebWorld, receiver: Receiver) -> None:
     path = f"{API}/push-addresses"
-    async with program(world) as client:
+    async with program(world, "admin") as client:
         made = await client.post(path, json={"name": "Phone", "url": receiver.url})
         assert made.status_code == 201, made.text
         one = f"{path}/{made.json()['id']}"
@@ -133,7 +133,7 @@ async def test_an_address_is_added_tested_and_never_shown(world: WebWorld, recei
 
 
 async def test_failed_pushes_are_listed_and_repeated(world: WebWorld, receiver: Receiver) -> None:
-    async with program(world) as client:
+    async with program(world, "admin") as client:
         made = await client.post(f"{API}/push-addresses", json={"name": "Phone", "url": receiver.url})
         await tell(world, await user_of(client, world), "News")
         one, pushes = f"{API}/push-addresses/{made.json()['id']}", [uuid4(), uuid4(), uuid4()]
@@ -167,7 +167,7 @@ async def test_members_push_neither_to_this_machine_nor_into_its_network(world: 
 
 
 async def test_nobody_sees_or_changes_what_is_anothers(world: WebWorld, receiver: Receiver) -> None:
-    async with program(world) as ada, program(world, "admin", name="bob") as bob:
+    async with program(world, "admin") as ada, program(world, "admin", name="bob") as bob:
         await tell(world, await user_of(ada, world), "for ada")
         address = (await ada.post(f"{API}/push-addresses", json={"name": "P", "url": receiver.url})).json()[
             "id"
