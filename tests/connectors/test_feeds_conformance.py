@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator, Sequence
 
 import httpx
@@ -47,17 +48,11 @@ class FeedsUnderTest(ConnectorUnderTest):
 
     def library_errors(self) -> Sequence[tuple[BaseException, type[WorkError]]]:
         return [
-            (httpx.ConnectTimeout("x"), Transient),
-            (httpx.ReadTimeout("x"), Transient),
-            (httpx.PoolTimeout("x"), Transient),
             (TimeoutError(), Transient),
-            (httpx.ConnectError("x"), Transient),
-            (httpx.ReadError("x"), Transient),
-            (httpx.RemoteProtocolError("x"), Transient),
-            (httpx.DecodingError("x"), Malformed),
-            (httpx.InvalidURL("x"), Malformed),
-            (httpx.UnsupportedProtocol("x"), Malformed),
+            (ConnectionResetError("x"), Transient),
+            (ssl.SSLError("x"), Transient),
             (OSError("x"), Transient),
+            (httpx.InvalidURL("x"), Malformed),
         ]
 
     def _publish(self, listing: str) -> None:

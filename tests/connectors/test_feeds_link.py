@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
 
-import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -412,4 +411,4 @@ def test_errors_of_the_library_are_put_in_plain_words() -> None:
     connector = FeedsConnector(BOUNDS, RealClock())
     leaky = connector.classify(ValueError("at https://me:s3cret@example.org/"))
     assert "s3cret" not in str(leaky)
-    assert type(connector.classify(httpx.ReadTimeout("x"))) is Transient
+    assert type(connector.classify(TimeoutError())) is Transient

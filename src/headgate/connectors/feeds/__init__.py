@@ -1,8 +1,8 @@
 """Feeds: RSS 0.9 to 2.0, Atom and JSON Feed, from any address of the web.
 
 link         reads a listing, and finds feeds by an address
-fetching     an answer within bounds of time, size and redirects; `guard` says whom it may come from
-parsing      from bytes to entries: `decoding`, then `xml_feeds` or `json_feeds`, then `entries`
+fetching     an answer within bounds of time, size and redirects, over the connections of `http1`
+parsing      from bytes to entries: `decoding`, then `quick_xml`, `xml_feeds` or `json_feeds`, then `entries`
 discovery    the feeds that a web page names
 """
 

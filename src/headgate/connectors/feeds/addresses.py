@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import httpx
 
+from headgate.connectors.feeds.http1 import Origin
 from headgate.domain.errors import Malformed
 
 _SCHEMES = {"http": 80, "https": 443}
@@ -38,6 +40,22 @@ class Address:
         shown_name = f"[{name}]" if ":" in name else name
         return shown_name if self.url.port is None else f"{shown_name}:{self.url.port}"
 
+    @property
+    def origin(self) -> Origin:
+        """Whom to connect to."""
+        name = self.url.raw_host.decode("ascii")
+        return Origin(name, self.url.port or _SCHEMES[self.url.scheme], secure=self.url.scheme == "https")
+
+    @property
+    def netloc(self) -> str:
+        """The host as a request names it."""
+        return self.url.netloc.decode("ascii")
+
+    @property
+    def target(self) -> bytes:
+        """The path and parameters, as a request names them."""
+        return self.url.raw_path
+
     def __str__(self) -> str:
         """Return what may be shown: neither login nor parameters, which often are secrets too."""
         return f"{self.host}{self.url.path}"
@@ -62,6 +80,7 @@ class Address:
         return Address(target, self.login if same_origin or upgraded else None)
 
 
+@lru_cache(maxsize=2000)
 def parse_address(text: str) -> Address:
     """Read the address of a feed; raise `Malformed` if it is none."""
     text = text.strip()

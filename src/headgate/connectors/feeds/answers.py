@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -107,33 +106,13 @@ def _number(text: str) -> float:
 
 
 def classify(error: BaseException) -> WorkError:
-    """Turn an exception of the HTTP library into one of our errors, in plain words without any address."""
+    """Turn any exception into one of our errors, in plain words without any address."""
     match error:
         case WorkError():
             return error
-        case TimeoutError() | httpx.TimeoutException():
+        case TimeoutError():
             return Transient("no answer came in time")
-        case httpx.InvalidURL() | httpx.UnsupportedProtocol():
+        case httpx.InvalidURL():
             return Malformed("this is not an address of the web")
-        case httpx.ConnectError() if _is_about_certificates(error):
-            return Transient(
-                "no safe connection could be made: the server's certificate or encryption is wrong"
-            )
-        case httpx.ConnectError():
-            return Transient("no connection could be made: the server is down, or refuses")
-        case httpx.RemoteProtocolError() | httpx.ReadError():
-            return Transient("the connection broke off before the answer was whole")
-        case httpx.DecodingError():
-            return Malformed("the answer is compressed, and broken")
         case _:
             return Transient(mask_url(str(error)) or type(error).__name__)
-
-
-def _is_about_certificates(error: BaseException) -> bool:
-    return any(isinstance(one, ssl.SSLError) for one in _causes(error))
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

@@ -13,6 +13,8 @@ ACCEPTED = "gzip, deflate"
 
 _MOST_CODINGS = 2
 _PIECE_BYTES = 65536
+_GZIP = b"\x1f\x8b"
+_MAX_MEMBERS = 1000
 
 
 class _Unpacker(Protocol):
@@ -27,21 +29,30 @@ class _Plain:
 
 
 class _Zipped:
-    """gzip, or deflate with or without its header; servers do not agree on that."""
+    """gzip with all its members, or deflate with or without its header; servers do not agree on that."""
 
     def __init__(self, coding: str) -> None:
         self._raw_next = coding == "deflate"
+        self._members = 0 if self._raw_next else 1
         self._unzip = zlib.decompressobj(zlib.MAX_WBITS | (0 if self._raw_next else 16))
+        self._behind = b""
 
     def take(self, piece: bytes) -> Iterator[bytes]:
         unpacked = self._some(piece)
         yield unpacked
         # As long as pieces come full, more may wait behind them, even when all input is taken in.
-        while self._unzip.unconsumed_tail or len(unpacked) == _PIECE_BYTES:
-            unpacked = self._some(self._unzip.unconsumed_tail)
+        while self._has_more(unpacked) or self._begin_member():
+            unpacked = self._some(self._unzip.unconsumed_tail or self._taken())
             yield unpacked
 
+    def _has_more(self, unpacked: bytes) -> bool:
+        ended = self._unzip.eof
+        return not ended and (bool(self._unzip.unconsumed_tail) or len(unpacked) == _PIECE_BYTES)
+
     def _some(self, piece: bytes) -> bytes:
+        if self._unzip.eof:
+            self._behind += piece
+            return b""
         try:
             unpacked = self._unzip.decompress(piece, _PIECE_BYTES)
         except zlib.error as error:
@@ -51,7 +62,23 @@ class _Zipped:
             self._unzip = zlib.decompressobj(-zlib.MAX_WBITS)
             return self._some(piece)
         self._raw_next = False
+        if self._unzip.eof:
+            self._behind = self._unzip.unused_data
         return unpacked
+
+    def _begin_member(self) -> bool:
+        """Go on with the next member of a gzip file; what else stands behind its end is padding."""
+        if not (self._members and self._unzip.eof and self._behind.startswith(_GZIP)):
+            return False
+        self._members += 1
+        if self._members > _MAX_MEMBERS:
+            raise Malformed("the answer is compressed in more parts than a feed needs")
+        self._unzip = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        return True
+
+    def _taken(self) -> bytes:
+        behind, self._behind = self._behind, b""
+        return behind
 
 
 _CODINGS: dict[str, Callable[[], _Unpacker]] = {

@@ -51,7 +51,7 @@ class FeedsConnector(Connector):
 
     async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
         if self._certificates is None:
-            self._certificates = await asyncio.to_thread(httpx.create_ssl_context)
+            self._certificates = await asyncio.to_thread(_load_certificates)
         return FeedsLink(Fetcher(self._bounds, self._clock, self._certificates), self._clock, self._parsing)
 
     def host_of(self, listing: str) -> str:
@@ -62,3 +62,9 @@ class FeedsConnector(Connector):
 
     def classify(self, error: BaseException) -> WorkError:
         return classify(error)
+
+
+def _load_certificates() -> ssl.SSLContext:
+    context = httpx.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import httpx
-
 from headgate.connectors.feeds.addresses import Address
 from headgate.connectors.feeds.answers import failure_of
 from headgate.connectors.feeds.bodies import ACCEPTED, read_body
-from headgate.connectors.feeds.guard import GuardedTransport
+from headgate.connectors.feeds.http1 import Http1, Response
 from headgate.domain.errors import Malformed, Transient
 from headgate.kernel.clock import Clock
 
@@ -57,13 +56,8 @@ class Fetcher:
     def __init__(self, bounds: FeedBounds, clock: Clock, certificates: ssl.SSLContext) -> None:
         self._bounds = bounds
         self._clock = clock
-        # The environment is left alone: it could add a proxy around the guard, or passwords from a file.
-        self._client = httpx.AsyncClient(
-            transport=GuardedTransport(allow_private=bounds.allow_private, certificates=certificates),
-            timeout=bounds.timeout_s,
-            trust_env=False,
-            headers={"User-Agent": bounds.user_agent, "Accept": _ACCEPT, "Accept-Encoding": ACCEPTED},
-        )
+        self._http = Http1(certificates, allow_private=bounds.allow_private)
+        self._headers = {"User-Agent": bounds.user_agent, "Accept": _ACCEPT, "Accept-Encoding": ACCEPTED}
 
     async def fetch(self, address: Address, conditions: Mapping[str, str] | None = None) -> Answer:
         """Fetch a document; `conditions` are headers that ask for changes alone."""
@@ -74,7 +68,7 @@ class Fetcher:
             raise Transient(f"{address} was not read within {self._bounds.timeout_s:g} s") from error
 
     async def close(self) -> None:
-        await self._client.aclose()
+        self._http.close()
 
     async def _follow(self, address: Address, conditions: Mapping[str, str]) -> Answer:
         permanent = True
@@ -87,21 +81,17 @@ class Fetcher:
         raise Malformed(f"{address} redirects more than {_MOST_REDIRECTS} times, perhaps in a circle")
 
     async def _ask(self, address: Address, conditions: Mapping[str, str], *, moved: bool) -> Answer:
-        # Cookies are not kept: feeds need none, and one feed's are not another's business.
-        self._client.cookies.clear()
-        request = self._client.build_request("GET", address.url, headers=dict(conditions))
-        auth = httpx.BasicAuth(*address.login) if address.login else None
-        response = await self._client.send(request, auth=auth, stream=True)
-        try:
-            headers = {name.lower(): value for name, value in response.headers.items()}
-            body = await self._body(response, headers) if response.is_success else b""
-        finally:
-            await response.aclose()
-        return Answer(address, response.status_code, headers, body, moved)
+        headers = {"Host": address.netloc, **self._headers, **conditions}
+        if address.login:
+            login = ":".join(address.login).encode()
+            headers["Authorization"] = f"Basic {base64.b64encode(login).decode()}"
+        async with self._http.get(address.origin, address.target, headers) as response:
+            body = await self._body(response) if response.is_success else b""
+            return Answer(address, response.status, response.headers, body, moved)
 
-    async def _body(self, response: httpx.Response, headers: Mapping[str, str]) -> bytes:
-        coding = headers.get("content-encoding", "")
-        return await read_body(response.aiter_raw(), coding=coding, max_bytes=self._bounds.max_bytes)
+    async def _body(self, response: Response) -> bytes:
+        coding = response.headers.get("content-encoding", "")
+        return await read_body(response.pieces(), coding=coding, max_bytes=self._bounds.max_bytes)
 
     def _checked(self, answer: Answer, conditions: Mapping[str, str]) -> Answer:
         if 200 <= answer.status < 300 or (answer.unchanged and conditions):

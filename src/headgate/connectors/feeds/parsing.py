@@ -9,6 +9,8 @@ from datetime import datetime
 from headgate.connectors.feeds.decoding import decode
 from headgate.connectors.feeds.entries import judge_entries, plain_text
 from headgate.connectors.feeds.json_feeds import parse_json
+from headgate.connectors.feeds.quick_xml import parse_quickly
+from headgate.connectors.feeds.raw import RawFeed
 from headgate.connectors.feeds.xml_feeds import parse_xml
 from headgate.domain.errors import Malformed
 from headgate.domain.listings import BadEntry, Entry
@@ -44,7 +46,7 @@ def parse_feed(body: bytes, *, content_type: str, base: str, now: datetime) -> P
         raise Malformed("the answer is empty")
     if is_page(text):
         raise Malformed("this is a web page, not a feed; `find` looks for the feeds that it names")
-    raw = parse_json(text, base=base) if text[0] in "{[" else parse_xml(text, base=base)
+    raw = _read(text, base=base)
     judged = judge_entries(raw.entries, language=raw.language, now=now)
     return ParsedFeed(
         title=plain_text(raw.title, is_markup=raw.title_is_markup)[:_TITLE_CHARACTERS],
@@ -54,6 +56,12 @@ def parse_feed(body: bytes, *, content_type: str, base: str, now: datetime) -> P
         rest_s=raw.rest_s,
         cut_off=raw.cut_off,
     )
+
+
+def _read(text: str, *, base: str) -> RawFeed:
+    if text[0] in "{[":
+        return parse_json(text, base=base)
+    return parse_quickly(text, base=base) or parse_xml(text, base=base)
 
 
 def is_page(text: str) -> bool:
