@@ -33,13 +33,14 @@ from headgate.app.checks import (
     judge_accounts,
     judge_clock,
     judge_engine,
+    judge_schedule,
     judge_server,
 )
 from headgate.app.examination import examine
 from headgate.cli.main import app
 from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import load_settings
-from headgate.storage.vitals import EngineVitals, TroubledAccount, Vitals
+from headgate.storage.vitals import EngineVitals, Forgotten, TroubledAccount, Vitals
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -285,3 +286,10 @@ def test_accounts_that_cannot_work_are_named() -> None:
     banned = TroubledAccount("telegram", "alice", "needs_login", "signed out")
     assert judge_accounts([]).status == "ok"
     assert judge_accounts([banned]).message == "telegram alice: needs login (signed out)."
+
+
+def test_work_without_a_due_time_or_a_job_is_reported() -> None:
+    assert judge_schedule([Forgotten("streams", 0), Forgotten("runs", 0)]).status == "ok"
+    found = judge_schedule([Forgotten("streams", 2), Forgotten("runs", 1), Forgotten("scans", 0)])
+    assert found.status == "warn"
+    assert "2 streams, 1 runs" in found.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 from judging_bench import START, JudgingBench, Q, open_bench
@@ -261,12 +262,12 @@ async def test_a_channel_that_was_removed_meanwhile_ends_the_job(bench: JudgingB
     assert await bench.column("jobs") == []
 
 
-async def test_judging_that_gave_up_waits_for_a_person_or_another_change(bench: JudgingBench) -> None:
+async def test_judging_that_gave_up_waits_for_a_while_or_for_a_person(bench: JudgingBench) -> None:
     channel = await bench.add_channel()
     await bench.set(channel, extensions=["rar"])
     rows = judging.JudgingRows()
     async with bench.database.transaction() as tx:
-        await rows.park(tx, channel, now=START)
+        await rows.postpone(tx, channel, until=START + timedelta(minutes=30), now=START)
     assert await bench.judge() == 0
     async with bench.database.transaction() as tx:
         await rows.reopen(tx, channel, now=START)

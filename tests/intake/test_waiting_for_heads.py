@@ -6,6 +6,7 @@ from bench import Bench
 
 from headgate.intake.look import AccountRows
 from headgate.intake.requests import ask_scan, enable
+from headgate.jobs.execution import REST
 from headgate.storage.requests import ScanWish
 
 
@@ -20,8 +21,9 @@ async def give_up_looking(bench: Bench) -> None:
     account = await bench.account()
     async with bench.database.transaction() as tx:
         await tx.raw("delete from pgqueuer")
-        await AccountRows().park(tx, account.id, now=bench.clock.now())
-    assert (await bench.stream()).due_at is None
+        now = bench.clock.now()
+        await AccountRows().postpone(tx, account.id, until=now + REST, now=now)
+    assert (await bench.stream()).due_at == now + REST
 
 
 async def test_a_replayed_look_finds_the_scan_that_waits_for_it(bench: Bench) -> None:

@@ -114,9 +114,14 @@ class Lab:
         worker = build_worker(self.url, self.execution(*kinds), self.settings)
         for runner in worker.runners:
             runner.gate.patience_s = patience_s
+        async with self.running(worker):
+            yield worker
+
+    @asynccontextmanager
+    async def running(self, worker: Worker) -> AsyncGenerator[None, None]:
         task = asyncio.create_task(worker.run())
         try:
-            yield worker
+            yield
         finally:
             await worker.stop()
             await task
@@ -125,7 +130,9 @@ class Lab:
         async with self.database.transaction() as tx:
             return await enqueue(tx, wakes)
 
-    async def pick(self, kind: str, key: str, *, attempts: int = 0, crashes: int = 0) -> Picked:
+    async def pick(
+        self, kind: str, key: str, *, attempts: int = 0, crashes: int = 0, collisions: int = 0
+    ) -> Picked:
         """Claim the next row as a runner would, for tests of single endings."""
         owner = uuid4()
         async with self.database.transaction() as tx:
@@ -136,6 +143,7 @@ class Lab:
             key=key,
             attempts=attempts,
             crashes=crashes,
+            collisions=collisions,
             first_tried_at=None,
             isolated=False,
         )

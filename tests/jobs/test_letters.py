@@ -9,10 +9,13 @@ from uuid import UUID, uuid4
 import pytest
 from lab import Flawed, Lab, fail
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import Gone, UserError
+from headgate.jobs.execution import REST
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Kinds, Wake
 from headgate.jobs.letters import discard, prune, replay
+from headgate.jobs.wake import enqueue
+from headgate.kernel.clock import VirtualClock
 from headgate.storage.database import Tx
 from headgate.storage.dead_letters import (
     DeadLetter,
@@ -31,12 +34,13 @@ class Diary:
 
     def __init__(self) -> None:
         self.reopened: list[tuple[int, datetime]] = []
+        self.postponed: list[tuple[int, datetime]] = []
 
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
         return []
 
-    async def park(self, tx: Tx, key: int, *, now: datetime) -> None:
-        return
+    async def postpone(self, tx: Tx, key: int, *, until: datetime, now: datetime) -> None:
+        self.postponed.append((key, until))
 
     async def reopen(self, tx: Tx, key: int, *, now: datetime) -> None:
         self.reopened.append((key, now))
@@ -103,6 +107,15 @@ async def test_replay_makes_the_work_due_and_wakes_it(case: Case) -> None:
     assert await case.state() == "replayed"
 
 
+async def test_a_replay_does_not_wait_for_the_delay_of_a_job_that_is_queued_already(case: Case) -> None:
+    async with case.lab.database.transaction() as tx:
+        await enqueue(tx, [Wake("count", "7")])
+        await tx.raw("update pgqueuer set execute_after = now() + interval '1 hour'")
+    await case.replay()
+    (row,) = await case.lab.rows()
+    assert row.delay_s <= 0
+
+
 async def test_a_replay_happens_whole_or_not_at_all(case: Case) -> None:
     with pytest.raises(ZeroDivisionError):
         async with case.lab.database.transaction() as tx:
@@ -116,6 +129,18 @@ async def test_a_discarded_letter_wakes_nothing(case: Case) -> None:
     await case.discard()
     assert (await case.lab.rows(), case.diary.reopened) == ([], [])
     assert await case.state() == "discarded"
+
+
+async def test_work_that_gave_up_is_due_again_whether_or_not_its_letter_is_discarded(case: Case) -> None:
+    async def break_down(job: Job[int]) -> None:
+        raise Gone("it is not there")
+
+    case.lab.clock = VirtualClock(NOW)
+    await case.lab.enqueue(Wake("count", "7"))
+    execution = case.lab.execution(Kind("count", int, break_down, rows=case.diary))
+    await execution.run(await case.lab.pick("count", "7"))
+    await case.discard()
+    assert case.diary.postponed == [(7, NOW + REST)]
 
 
 async def test_a_letter_is_closed_once(case: Case) -> None:

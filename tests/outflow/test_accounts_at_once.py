@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
+import psycopg
 import pytest
 
 from headgate.app.parts import Parts, open_parts
@@ -19,6 +20,7 @@ from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import load_settings
+from headgate.outflow.runs import make_run
 from headgate.outflow.waking import SEND, wake_sender
 from headgate.storage import engine
 from headgate.testing import PRESETS, SimulatedConnector, World
@@ -29,12 +31,22 @@ PACED = LaneDefault(per_minute=240, burst=3)
 DEADLINE_S = 60.0
 
 
-def build_world(clock: RealClock) -> World:
+WATCH_LEASES = """
+create table held_lease (name text);
+create function watch_leases() returns trigger language plpgsql as $$ begin
+    insert into held_lease select name from lease where name = new.dedupe_key; return null;
+end $$;
+create constraint trigger watch_leases after insert on pgqueuer deferrable initially deferred
+    for each row execute function watch_leases();
+"""
+
+
+def build_world(clock: RealClock, *, accounts: int = NINE, groups: int = 300) -> World:
     lanes: dict[CallKind, LaneDefault] = dict.fromkeys(("read", "send", "upload"), PACED)
     world = World(1, clock, PRESETS["plain"].but(lanes=lanes))
-    for number in range(NINE):
+    for number in range(accounts):
         world.add_account(f"account-{number}")
-    for number in range(300):
+    for number in range(groups):
         world.add_group(f"group-{number}", title=f"Group {number}")
     return world
 
@@ -89,6 +101,58 @@ def sent_by_account(world: World) -> dict[str, int]:
     for call in world.log.sends():
         counts[call.account] = counts.get(call.account, 0) + 1
     return counts
+
+
+async def test_a_sender_that_gets_on_is_no_suspect_however_often_it_was_killed(
+    database_url: str, tmp_path: Path
+) -> None:
+    world = build_world(RealClock())
+    async with opened(database_url, tmp_path, world) as parts:
+        await plan(parts, world)
+        async with parts.database.transaction() as tx:
+            await tx.raw("update pgqueuer set headers = headers || '{\"crashes\": 1}'")
+        worker = parts.worker()
+        running = asyncio.create_task(worker.run())
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                while any(await crashes(parts)):  # noqa: ASYNC110 - the worker's doing
+                    await asyncio.sleep(0.05)
+        finally:
+            await worker.stop()
+            await running
+    assert len(sent_by_account(world)) == NINE
+
+
+async def test_whoever_goes_on_with_an_account_finds_its_lease_free(
+    database_url: str, tmp_path: Path
+) -> None:
+    """The sender that wakes its successor gives the lease up in the same transaction."""
+    world = build_world(RealClock(), accounts=1, groups=3)
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(WATCH_LEASES.encode())
+    async with opened(database_url, tmp_path, world) as parts:
+        await plan(parts, world)
+        async with parts.database.transaction() as tx:
+            (reminder,) = await tx.raw("select id from reminder")
+            later = parts.clock.now() + timedelta(seconds=1)
+            now = parts.clock.now()
+            await make_run(tx, reminder["id"], trigger="person", fire_at=later, now=now, ids=parts.ids)
+        worker = parts.worker()
+        running = asyncio.create_task(worker.run())
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                while len(world.log.sends()) < 6:  # noqa: ASYNC110 - the worker's doing
+                    await asyncio.sleep(0.02)
+        finally:
+            await worker.stop()
+            await running
+        async with parts.database.transaction() as tx:
+            assert await tx.raw("select name from held_lease") == []
+
+
+async def crashes(parts: Parts) -> list[int]:
+    async with parts.database.transaction() as tx:
+        return [job.crashes for job in await engine.list_jobs(tx, kind=SEND, limit=20)]
 
 
 async def test_new_and_continuing_runs_have_equal_rank(database_url: str, tmp_path: Path) -> None:

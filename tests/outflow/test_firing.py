@@ -191,13 +191,15 @@ async def test_a_clock_that_is_set_back_fires_nothing_again(plans: PlansBench) -
     assert await plans.values("select count(*) from run") == [1]
 
 
-async def test_a_fire_that_gave_up_is_out_of_the_schedule_until_it_is_replayed(plans: PlansBench) -> None:
+async def test_a_fire_that_gave_up_is_due_again_later_or_when_it_is_replayed(plans: PlansBench) -> None:
     reminder_id = await plans.create("lake")
     rows = Firing(plans.clock, plans.ids).kind().rows
     assert rows is not None
     plans.to(NINE)
-    await plans.do(lambda tx: rows.park(tx, reminder_id, now=plans.now))
+    later = NINE + timedelta(minutes=30)
+    await plans.do(lambda tx: rows.postpone(tx, reminder_id, until=later, now=plans.now))
     assert await plans.work() == 0
+    assert (await plans.reminder(reminder_id)).due_at == later
     await plans.do(lambda tx: rows.reopen(tx, reminder_id, now=plans.now))
     assert await plans.work() == 1
     assert await plans.values("select fire_at from run") == [NINE]

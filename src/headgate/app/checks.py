@@ -21,7 +21,7 @@ from headgate.domain.errors import UserError
 from headgate.kernel.logs import mask_url
 from headgate.storage.listing_overview import HostState
 from headgate.storage.migrate import SchemaStatus
-from headgate.storage.vitals import EngineVitals, TroubledAccount, Vitals
+from headgate.storage.vitals import EngineVitals, Forgotten, TroubledAccount, Vitals
 
 Status = Literal["ok", "warn", "fail", "skip"]
 
@@ -228,6 +228,21 @@ def judge_engine(vitals: EngineVitals) -> list[Check]:
             "Look at them with `headgate jobs list`; retry or discard each.",
         )
     return [engine, letters]
+
+
+def judge_schedule(forgotten: list[Forgotten]) -> Check:
+    """Judge work that should go on, but has neither a due time nor a job."""
+    found = [one for one in forgotten if one.rows]
+    if not found:
+        return Check("schedule", "ok", "All work that should go on has a due time or a job.")
+    named = ", ".join(f"{one.rows} {one.what}" for one in found)
+    return Check(
+        "schedule",
+        "warn",
+        f"Without a due time or a job: {named}. Nothing will continue them.",
+        "Start them by hand (`headgate channel scan`, `headgate series look`, `headgate run remainder`) and"
+        " report this as a bug.",
+    )
 
 
 def judge_accounts(troubled: list[TroubledAccount]) -> Check:

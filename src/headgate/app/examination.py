@@ -19,6 +19,7 @@ from headgate.app.checks import (
     judge_clock,
     judge_engine,
     judge_hosts,
+    judge_schedule,
     judge_schema,
     judge_server,
 )
@@ -30,7 +31,13 @@ from headgate.storage.database import DatabaseAway, Tx
 from headgate.storage.listing_overview import list_hosts
 from headgate.storage.migrate import schema_status
 from headgate.storage.vault import KEY_FILE
-from headgate.storage.vitals import get_engine_vitals, get_vitals, list_troubled_accounts, open_examination
+from headgate.storage.vitals import (
+    count_forgotten,
+    get_engine_vitals,
+    get_vitals,
+    list_troubled_accounts,
+    open_examination,
+)
 
 
 async def examine(
@@ -93,4 +100,5 @@ async def _examine_schema(url: str, tx: Tx, settings: Settings) -> list[Check]:
         return [schema, Check("engine", "skip", "Asked only of a schema that is up to date.")]
     engine = await get_engine_vitals(tx, silent_s=settings.jobs.heartbeat_timeout_s)
     accounts = judge_accounts(await list_troubled_accounts(tx))
-    return [schema, *judge_engine(engine), accounts, judge_hosts(await list_hosts(tx))]
+    schedule = judge_schedule(await count_forgotten(tx))
+    return [schema, *judge_engine(engine), schedule, accounts, judge_hosts(await list_hosts(tx))]

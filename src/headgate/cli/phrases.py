@@ -32,7 +32,7 @@ REASONS = {
     "reader_changed": "its account is not available, is back, or another one reads it now",
     "tier_changed": "a person changed how often it is checked",
     "clock_changed": "the clock was set back",
-    "gave_up": "checking it gave up, and a person must replay the failed job",
+    "gave_up": "checking it failed; it is tried again later, or when someone retries the failed job",
     "replayed": "a failed job was replayed",
     "never_polled": "it was never looked at before",
     "due": "it was its time",

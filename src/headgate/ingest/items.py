@@ -13,6 +13,7 @@ from uuid import UUID
 from headgate.catalogue.making import Made, key_of, make_items
 from headgate.domain.errors import error_class
 from headgate.domain.misses import MISS_CAP
+from headgate.jobs.execution import REST
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -35,10 +36,10 @@ class WaitingRows:
     """Channels with sightings that are not items yet, as the work of the kind `ingest`."""
 
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
-        return await sightings.list_waiting_channels(tx, limit=limit)
+        return await sightings.list_waiting_channels(tx, limit=limit, rested_since=now - REST)
 
-    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        """Nothing to do: the dead letter itself keeps the channel out of the schedule."""
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        """Nothing to do: `list_due` leaves the channel alone for a while after its dead letter."""
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         """Nothing to do: the sightings still wait."""

@@ -35,8 +35,8 @@ class JudgingRows:
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
         return await judging.list_due_judging(tx, now=now, limit=limit)
 
-    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        await judging.set_judging_due(tx, key, due_at=None)
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        await judging.set_judging_due(tx, key, due_at=until)
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         await judging.set_judging_due(tx, key, due_at=now)

@@ -79,8 +79,8 @@ class AccountRows:
         for account_id in await list_idle_readers(tx):
             await pass_on(tx, account_id, now=now)
 
-    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        await streams.park_account(tx, key, now=now)
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        await streams.postpone_account(tx, key, until=until, now=now)
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         await streams.reopen_account(tx, key, now=now)

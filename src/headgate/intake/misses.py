@@ -38,8 +38,8 @@ class MissRows:
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
         return await misses.list_due_misses(tx, now=now, limit=limit)
 
-    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        await misses.set_miss_due(tx, key, due_at=None)
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        await misses.set_miss_due(tx, key, due_at=until)
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         await misses.set_miss_due(tx, key, due_at=now)

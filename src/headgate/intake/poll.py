@@ -63,8 +63,8 @@ class ListingRows:
         due = await listings.list_due_listings(tx, now=now, limit=limit)
         return [Wake(KIND, one.key, ASKED if one.asked else PRIORITIES[one.tier]) for one in due]
 
-    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        await listings.set_listing_due(tx, key, due_at=None, now=now)
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        await listings.set_listing_due(tx, key, due_at=until, now=now)
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         await listings.set_listing_due(tx, key, due_at=now, now=now)

@@ -44,8 +44,8 @@ class RecheckRows:
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
         return await rechecks.list_due_rechecks(tx, now=now, limit=limit)
 
-    async def park(self, tx: Tx, key: RecheckKey, *, now: datetime) -> None:
-        await rechecks.set_recheck_due(tx, key.channel_id, message_key=key.message_key, due_at=None)
+    async def postpone(self, tx: Tx, key: RecheckKey, *, until: datetime, now: datetime) -> None:
+        await rechecks.set_recheck_due(tx, key.channel_id, message_key=key.message_key, due_at=until)
 
     async def reopen(self, tx: Tx, key: RecheckKey, *, now: datetime) -> None:
         await rechecks.set_recheck_due(tx, key.channel_id, message_key=key.message_key, due_at=now)

@@ -57,8 +57,8 @@ class ScanRows:
         await scans.mend_clock(tx, now=now)
         return await scans.list_due_scans(tx, now=now, limit=limit)
 
-    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        await scans.set_scan_due(tx, key, due_at=None)
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        await scans.set_scan_due(tx, key, due_at=until)
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         await scans.set_scan_due(tx, key, due_at=now)

@@ -48,8 +48,8 @@ class SiteRows:
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
         return await hosts.list_due_hosts(tx, now=now, limit=limit)
 
-    async def park(self, tx: Tx, key: HostName, *, now: datetime) -> None:
-        await hosts.set_host_due(tx, key, due_at=None)
+    async def postpone(self, tx: Tx, key: HostName, *, until: datetime, now: datetime) -> None:
+        await hosts.set_host_due(tx, key, due_at=until)
 
     async def reopen(self, tx: Tx, key: HostName, *, now: datetime) -> None:
         await hosts.set_host_due(tx, key, due_at=now)

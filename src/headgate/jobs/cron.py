@@ -33,7 +33,7 @@ class CronRows:
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
         return await cron.list_due_cron(tx, kind=self.kind, now=now, limit=limit)
 
-    async def park(self, tx: Tx, key: str, *, now: datetime) -> None:
+    async def postpone(self, tx: Tx, key: str, *, until: datetime, now: datetime) -> None:
         """A recurring job that died is due again at its next time: its schedule is not the culprit."""
         due_at = next_after(self.schedule, now)
         await cron.set_cron_due(tx, kind=self.kind, key=key, due_at=due_at)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +24,7 @@ from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
 from headgate.kernel.randomness import Randomness
 from headgate.storage import engine
-from headgate.storage.database import Database, DatabaseAway, Tx
+from headgate.storage.database import Collided, Database, DatabaseAway, Tx
 from headgate.storage.dead_letters import DeadLetter, bury
 from headgate.storage.engine import LostJob
 from headgate.storage.group_commit import GroupCommit
@@ -33,6 +33,10 @@ log = get_logger("jobs")
 
 SUSPECT = "suspect"
 SUSPECT_AFTER_CRASHES = 2
+COLLISIONS = RetryPolicy(first_delay_s=1.0, longest_delay_s=60.0)
+"""Pauses after collisions and time-outs of the database, which are no attempts."""
+REST = timedelta(minutes=30)
+"""Work whose job gave up is tried again after so long, whether or not somebody looks at the dead letter."""
 
 
 class Crashed(WorkError):
@@ -50,6 +54,7 @@ class Picked:
     key: str
     attempts: int
     crashes: int
+    collisions: int
     first_tried_at: datetime | None
     """Product time at which its first attempt failed."""
     isolated: bool
@@ -76,7 +81,9 @@ class Execution:
         """Carry out a claimed job and say what is left to do with its row."""
         kind = self.kinds.get(picked.kind)
         if picked.crashes >= self.max_crashes:
-            error = Crashed(f"its worker died {picked.crashes} times while it was under way")
+            error = Crashed(
+                f"its worker or its database connection died {picked.crashes} times while it was under way"
+            )
             return await self._bury(picked, kind, error)
         if picked.crashes >= SUSPECT_AFTER_CRASHES and not picked.isolated:
             log.warning("a job was there at several crashes; it will run alone", **_names(picked))
@@ -96,8 +103,10 @@ class Execution:
         except LostJob:
             outcome, settlement = "lost", Settlement.LEAVE
             log.info("a job was taken over by another worker", **_names(picked))
-        except DatabaseAway:
-            outcome, settlement = "away", await self.release(picked)
+        except DatabaseAway as error:
+            outcome, settlement = "away", await self._lose(picked, error, since_s=started)
+        except Collided as error:
+            outcome, settlement = "collided", await self._give_way(picked, error)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is judged, counted and kept
             outcome, settlement = await self._fail(picked, kind, error)
         else:
@@ -131,7 +140,7 @@ class Execution:
         measures.JOB_ERRORS.labels(kind.name, error_class(error)).inc()
         if verdict.action == "die":
             return "dead", await self._bury(picked, kind, error)
-        delay_s = self.randomness.jittered(verdict.delay_s, part=JITTER)
+        delay_s = self._jittered(verdict.delay_s)
         log.warning(
             "a job failed; it will be tried again",
             **_names(picked),
@@ -150,6 +159,43 @@ class Execution:
                 now=self.clock.now(),
             )
         return "retried", Settlement.LEAVE
+
+    async def _lose(self, picked: Picked, error: DatabaseAway, *, since_s: float) -> Settlement:
+        """Give back a job whose database connection was lost.
+
+        A restart of the server is not the job's fault. If the server runs on, the job may be what kills its
+        connections: that counts as a crash, and the pause before the next try grows.
+        """
+        async with self.database.transaction() as tx:
+            up_s = await engine.get_server_uptime_s(tx)
+            innocent = up_s < self.clock.monotonic() - since_s
+            delay_s = 0.0 if innocent else self._jittered(self.retry.delay_s(picked.crashes + 1))
+            await engine.release_job(
+                tx,
+                job_id=picked.claim.job_id,
+                owner=picked.claim.owner,
+                delay_s=delay_s,
+                counted=None if innocent else "crashes",
+            )
+        log.warning("a job lost its database connection", **_names(picked), error=_sentence(error))
+        return Settlement.LEAVE
+
+    async def _give_way(self, picked: Picked, error: Collided) -> Settlement:
+        """Give back a job that collided with others: no attempt of its own failed."""
+        delay_s = self._jittered(COLLISIONS.delay_s(picked.collisions + 1))
+        log.info("a job gave way to another change", **_names(picked), error=_sentence(error))
+        async with self.database.transaction() as tx:
+            await engine.release_job(
+                tx,
+                job_id=picked.claim.job_id,
+                owner=picked.claim.owner,
+                delay_s=delay_s,
+                counted="collisions",
+            )
+        return Settlement.LEAVE
+
+    def _jittered(self, delay_s: float) -> float:
+        return self.randomness.jittered(delay_s, part=JITTER)
 
     async def _bury(self, picked: Picked, kind: Kind[Any] | None, error: Exception) -> Settlement:
         log.error("a job gave up", **_names(picked), error=_sentence(error))
@@ -174,7 +220,7 @@ class Execution:
 async def bury_job(
     tx: Tx, picked: Picked, kind: Kind[Any] | None, error: Exception, *, now: datetime, letter_id: UUID
 ) -> None:
-    """Write the dead letter and take its work out of the schedule."""
+    """Write the dead letter and let its work rest for a while."""
     await bury(
         tx,
         DeadLetter(
@@ -196,7 +242,7 @@ async def bury_job(
         key = kind.parse_key(picked.key)
     except ValueError:
         return
-    await kind.rows.park(tx, key, now=now)
+    await kind.rows.postpone(tx, key, until=now + REST, now=now)
 
 
 def _names(picked: Picked) -> dict[str, Any]:

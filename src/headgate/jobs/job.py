@@ -76,6 +76,14 @@ class Job(Generic[K]):
             await self.writer.write((self.claim.completion(), *effects))
         self.settlement = Settlement.SWEEP
 
+    async def progressed(self) -> None:
+        """Note that the work got on: what crashed before does not count against the job any more."""
+        if self.crashes == 0:
+            return
+        async with self.database.autocommit() as tx:
+            await engine.forget_crashes(tx, job_id=self.claim.job_id, owner=self.claim.owner)
+        self.crashes = 0
+
     def _begin_end(self) -> None:
         if self.settlement is not Settlement.COMPLETE:
             raise RuntimeError(f"the job {self.kind}:{self.raw_key} was finished before")

@@ -27,12 +27,12 @@ class WorkRows(Protocol[RowKey_contra]):
         """
         ...
 
-    async def park(self, tx: Tx, key: RowKey_contra, *, now: datetime) -> None:
-        """Take a row out of the schedule, because its job became a dead letter."""
+    async def postpone(self, tx: Tx, key: RowKey_contra, *, until: datetime, now: datetime) -> None:
+        """Make a row due later, because its job became a dead letter; never take its due time away."""
         ...
 
     async def reopen(self, tx: Tx, key: RowKey_contra, *, now: datetime) -> None:
-        """Make a parked row due, because its dead letter was replayed or pruned."""
+        """Make a resting row due, because its dead letter was replayed or pruned."""
         ...
 
 

@@ -9,7 +9,7 @@ from headgate.domain.errors import UserError
 from headgate.jobs.kinds import Kinds, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.logs import get_logger
-from headgate.storage import dead_letters
+from headgate.storage import dead_letters, engine
 from headgate.storage.database import Tx
 from headgate.storage.dead_letters import DeadLetter, State
 
@@ -27,7 +27,7 @@ async def replay(tx: Tx, kinds: Kinds, letter_id: UUID, *, now: datetime) -> Dea
 
 
 async def discard(tx: Tx, letter_id: UUID, *, now: datetime) -> DeadLetter:
-    """Close the letter for good; its work stays out of the schedule until something wakes it."""
+    """Close the letter for good; its work goes on at its own due time."""
     return await _close(tx, letter_id, state="discarded", now=now)
 
 
@@ -58,7 +58,9 @@ async def _try_again(tx: Tx, kinds: Kinds, *, kind_name: str, raw_key: str, now:
         ) from error
     if kind.rows is not None:
         await kind.rows.reopen(tx, key, now=now)
-    await enqueue(tx, [Wake(kind.name, raw_key, kind.priority)])
+    wake = Wake(kind.name, raw_key, kind.priority)
+    if not await enqueue(tx, [wake]):
+        await engine.end_delay(tx, wake.dedupe_key)
 
 
 async def _close(tx: Tx, letter_id: UUID, *, state: State, now: datetime) -> DeadLetter:

@@ -60,6 +60,7 @@ def picked_from(job: models.Job, owner: UUID) -> Picked:
         key=(job.payload or b"").decode(),
         attempts=job.attempts,
         crashes=int(headers.get("crashes", 0)),
+        collisions=int(headers.get("collisions", 0)),
         first_tried_at=datetime.fromisoformat(first_tried) if first_tried else None,
         isolated=job.entrypoint == SUSPECT,
     )

@@ -44,7 +44,7 @@ class Tick:
 
     async def tick(self, now: datetime) -> datetime:
         """Do one tick and return when the next is wanted, in product time."""
-        # Before the waking: what is buried is parked, and must not be woken in the same breath.
+        # Before the waking: what is buried is postponed, and must not be woken in the same breath.
         if self.clock.monotonic() - self._looked_at >= LOOK_EVERY_S:
             self._looked_at = self.clock.monotonic()
             await self._look(now)
@@ -86,6 +86,7 @@ class Tick:
                 key=held.key,
                 attempts=held.attempts,
                 crashes=0,
+                collisions=0,
                 first_tried_at=held.first_tried_at,
                 isolated=False,
             )

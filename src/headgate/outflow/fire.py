@@ -35,8 +35,8 @@ class ReminderRows:
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
         return await reminders.list_due(tx, now=now, limit=limit)
 
-    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        await reminders.park(tx, key)
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        await reminders.postpone(tx, key, until=until)
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         await reminders.reopen(tx, key, now=now)

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.retry import RetryPolicy
+from headgate.jobs.execution import REST
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -28,10 +29,10 @@ class NewsRows:
     """Channels with news, as the work of the kind `notify`."""
 
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
-        return await news.list_channels_with_news(tx, limit=limit)
+        return await news.list_channels_with_news(tx, limit=limit, rested_since=now - REST)
 
-    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        """Nothing to do: the dead letter itself keeps the channel out of the schedule."""
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        """Nothing to do: `list_due` leaves the channel alone for a while after its dead letter."""
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         """Nothing to do: the news still waits."""

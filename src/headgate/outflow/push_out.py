@@ -84,8 +84,8 @@ class AddressRows:
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
         return await pushes.list_due(tx, now=now, limit=limit)
 
-    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        await pushes.set_due(tx, key, None)
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        await pushes.set_due(tx, key, until)
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         await pushes.set_due(tx, key, now)

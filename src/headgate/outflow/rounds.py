@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
+from uuid import UUID
 
+from headgate.jobs.job import Job
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.sending import NewRound, Round, write_rounds
@@ -89,6 +92,23 @@ class RoundWriter:
                 raise
             except Exception as own:  # noqa: BLE001 - as above
                 _fail([entry], own)
+
+
+@dataclass(frozen=True)
+class JobRounds:
+    """Writes the rounds of one job; results are the job's progress."""
+
+    writer: RoundWriter
+    job: Job[UUID]
+
+    async def write(self, new: NewRound) -> Round:
+        """Write a round; return when it is committed."""
+        written = await self.writer.write(new)
+        if written.held and new.results:
+            # The round is written either way; a lost connection shows at the next one.
+            with suppress(DatabaseAway):
+                await self.job.progressed()
+        return written
 
 
 def _fail(batch: list[Waiting], error: Exception) -> None:

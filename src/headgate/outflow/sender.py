@@ -32,7 +32,7 @@ from headgate.outflow.flights import SETTLE_S, Runway
 from headgate.outflow.hold import LEASE_S, Hold
 from headgate.outflow.permits import Stock
 from headgate.outflow.preparing import Preparing
-from headgate.outflow.rounds import RoundWriter
+from headgate.outflow.rounds import JobRounds, RoundWriter
 from headgate.outflow.turn import Turn
 from headgate.outflow.uploads import Shelf
 from headgate.outflow.waking import SEND, wake_sender
@@ -40,7 +40,7 @@ from headgate.storage import lanes as lane_rows
 from headgate.storage import sending
 from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.events import Event, publish
-from headgate.storage.leases import Lease, release_lease, take_lease
+from headgate.storage.leases import Lease, release_lease, release_lease_with, take_lease
 from headgate.storage.sending import DueRun, SenderRow, Share
 from headgate.storage.watches import get_watcher
 
@@ -59,9 +59,8 @@ class SenderRows:
         await sending.follow_accounts(tx, now=now)
         return await sending.list_sending_accounts(tx, now=now, limit=limit)
 
-    async def park(self, tx: Tx, key: UUID, *, now: datetime) -> None:
-        del now
-        await sending.park_sender(tx, key)
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        await sending.postpone_sender(tx, key, until=until)
 
     async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
         await sending.reopen_sender(tx, key, now=now)
@@ -152,6 +151,7 @@ class Sender:
             raise ComeBackLater(min(come_back_s, self._until_close_s(plan)))
         async with job.finish() as tx:
             await self._end(tx, account, plan, turn)
+            await release_lease_with(tx, lease)
             if await sending.is_due(tx, account.id, now=self.clock.now()):
                 await wake_sender(tx, account.id)
 
@@ -234,7 +234,7 @@ class Sender:
     async def _play(self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan) -> Turn | None:
         if plan.run is None or not plan.shares:
             return None
-        turn = await self._turn(job.database, account, lease, plan, plan.run)
+        turn = await self._turn(job, account, lease, plan, plan.run)
         if turn.groups_at_once > 0:
             turn.load(plan.shares)
             watch = asyncio.create_task(_recall_at_stop(job.stopping, turn))
@@ -247,9 +247,8 @@ class Sender:
             turn.come_back_s = plan.flying.settles_in_s
         return turn
 
-    async def _turn(
-        self, database: Database, account: AccountRef, lease: Lease, plan: Plan, run: DueRun
-    ) -> Turn:
+    async def _turn(self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan, run: DueRun) -> Turn:
+        database = job.database
         manifest = self.links.manifest(account.platform)
         link = await self.links.link(account)
         opened, known = self._prepared.get(account.id, (None, set[str]()))
@@ -276,7 +275,7 @@ class Sender:
             ),
             stock=self._stock(account, "send", at_once),
             database=database,
-            rounds=self._rounds_of(database),
+            rounds=JobRounds(self._rounds_of(database), job),
             hold=hold,
             groups_at_once=at_once - plan.flying.flying,
             randomness=self.randomness,

@@ -26,7 +26,7 @@ from headgate.outflow.groups import Group
 from headgate.outflow.hold import Hold
 from headgate.outflow.permits import Stock
 from headgate.outflow.preparing import Preparing
-from headgate.outflow.rounds import RoundWriter
+from headgate.outflow.rounds import JobRounds
 from headgate.outflow.uploads import Shelf
 from headgate.storage import sending
 from headgate.storage.database import Database, to_the_end
@@ -56,7 +56,7 @@ class Turn:
     preparing: Preparing
     stock: Stock
     database: Database
-    rounds: RoundWriter
+    rounds: JobRounds
     hold: Hold
     groups_at_once: int
     randomness: Randomness

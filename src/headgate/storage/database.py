@@ -50,7 +50,16 @@ class Refused(WorkError):
 
 
 class Collided(HeadgateError):
-    """Another transaction wanted the same rows, and this one gave way: nothing of it was written."""
+    """The database ended the transaction, by a deadlock or a time limit: nothing of it was written."""
+
+
+_COLLISIONS = (
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.QueryCanceled,
+)
+"""Deadlocks, and the server's limits on statements and locks."""
 
 
 def is_away(error: BaseException) -> bool:
@@ -329,7 +338,7 @@ def _explained(connection: Connection) -> Generator[None, None, None]:
     except psycopg.OperationalError as error:
         if connection.closed:
             raise _loss(str(error)) from error
-        if isinstance(error, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure):
+        if isinstance(error, _COLLISIONS):
             raise Collided(f"another change was in the way: {error.diag.message_primary}") from error
         raise
 

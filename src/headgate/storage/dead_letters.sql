@@ -49,7 +49,7 @@ select kind, count(*) as letters from dead_letter where state = 'open' group by 
 
 -- name: prune_dead_letters
 -- At most so many and so old, unless a person keeps them. Open ones go in small numbers, the oldest first, and
--- are returned: their work is parked, and somebody has to reopen it.
+-- are returned: their work is tried again at once.
 with surplus as (
     select id, row_number() over (partition by state = 'open' order by died_at, id) as turn
     from dead_letter

@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import psycopg
@@ -115,6 +115,11 @@ async def enqueue_jobs(
     return len(rows)
 
 
+async def end_delay(tx: Tx, dedupe_key: str) -> None:
+    """Let a queued job run now that waits for its next try."""
+    await tx.execute(Q["end_delay"], dedupe_key=dedupe_key)
+
+
 async def count_queued(tx: Tx, kinds: Sequence[str], *, most: int) -> list[int]:
     """Return how many jobs of each kind wait, at most `most`."""
     return await tx.column(Q["count_queued"], kinds=list(kinds), most=most)
@@ -140,9 +145,27 @@ def fenced() -> Generator[None, None, None]:
         raise
 
 
-async def release_job(tx: Tx, *, job_id: int, owner: UUID, delay_s: float = 0.0) -> bool:
+async def release_job(
+    tx: Tx,
+    *,
+    job_id: int,
+    owner: UUID,
+    delay_s: float = 0.0,
+    counted: Literal["crashes", "collisions"] | None = None,
+) -> bool:
     """Give a job back without counting an attempt, if it is still ours."""
-    return await tx.execute(Q["release_job"], job_id=job_id, owner=owner, delay_s=delay_s) == 1
+    touched = await tx.execute(Q["release_job"], job_id=job_id, owner=owner, delay_s=delay_s, counted=counted)
+    return touched == 1
+
+
+async def forget_crashes(tx: Tx, *, job_id: int, owner: UUID) -> bool:
+    """Count the crashes of a job that is still ours from 0 on."""
+    return await tx.execute(Q["forget_crashes"], job_id=job_id, owner=owner) == 1
+
+
+async def get_server_uptime_s(tx: Tx) -> float:
+    """Return for how long the server has run."""
+    return await tx.value(Q["get_server_uptime_s"])
 
 
 async def retry_job(

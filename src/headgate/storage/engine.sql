@@ -3,9 +3,11 @@
 select headgate_complete_job(%(job_id)s, %(owner)s)
 
 -- name: release_job
--- Back to the queue without counting an attempt: a shutdown, a rate limit, a lost database.
+-- Back to the queue without counting an attempt: a shutdown, a rate limit, a lost database. Some are counted apart.
 update pgqueuer
 set status = 'queued', queue_manager_id = null, slot = null, updated = headgate_real_now(),
+    headers = case when %(counted)s::text is null then headers else coalesce(headers, '{}')
+        || jsonb_build_object(%(counted)s::text, coalesce((headers ->> %(counted)s::text)::int, 0) + 1) end,
     execute_after = headgate_real_now() + make_interval(secs => %(delay_s)s)
 where id = %(job_id)s and queue_manager_id = %(owner)s and status = 'picked'
 
@@ -23,6 +25,15 @@ with retried as (
 )
 insert into pgqueuer_log (job_id, status, entrypoint, priority, traceback)
 select id, 'exception', kind, priority, %(failure)s::jsonb from retried
+
+-- name: forget_crashes
+-- A job that got on with its work is no suspect, however often its worker was killed before.
+update pgqueuer set headers = headers - 'crashes', updated = headgate_real_now()
+where id = %(job_id)s and queue_manager_id = %(owner)s and status = 'picked'
+
+-- name: get_server_uptime_s
+-- A connection that was lost since then was not lost because the whole server was stopped.
+select extract(epoch from headgate_real_now() - pg_postmaster_start_time())::float8
 
 -- name: isolate_job
 -- A job that was there at several crashes runs alone from now on; it keeps its key and its counts.
@@ -50,6 +61,11 @@ select pg_notify('ch_pgqueuer', json_build_object(
     'channel', 'ch_pgqueuer', 'type', 'cancellation_event', 'sent_at', headgate_real_now(),
     'ids', %(job_ids)s::bigint[]
 )::text)
+
+-- name: end_delay
+-- Somebody wants the job now, which waited for its next try.
+update pgqueuer set execute_after = headgate_real_now(), updated = headgate_real_now()
+where dedupe_key = %(dedupe_key)s and status = 'queued' and execute_after > headgate_real_now()
 
 -- name: raise_priorities
 -- A more urgent wish for a job that is queued already moves it forward.

@@ -90,6 +90,11 @@ async def release_lease(database: Database, lease: Lease) -> bool:
         return await tx.one(_Done, Q["release_lease"], name=lease.name, token=lease.token) is not None
 
 
+async def release_lease_with(tx: Tx, lease: Lease) -> None:
+    """Free the lease when this transaction commits, so that whoever it wakes finds it free."""
+    await tx.execute(Q["release_lease"], name=lease.name, token=lease.token)
+
+
 async def check_lease(tx: Tx, lease: Lease) -> None:
     """Raise `LeaseLost` unless the lease is ours until this transaction has ended."""
     if await tx.one(_Done, Q["check_lease"], name=lease.name, token=lease.token) is None:

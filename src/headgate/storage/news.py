@@ -24,8 +24,8 @@ class Told:
     user_ids: list[UUID]
 
 
-async def list_channels_with_news(tx: Tx, *, limit: int) -> list[str]:
-    return await tx.column(Q["list_channels_with_news"], limit=limit)
+async def list_channels_with_news(tx: Tx, *, limit: int, rested_since: datetime) -> list[str]:
+    return await tx.column(Q["list_channels_with_news"], limit=limit, rested_since=rested_since)
 
 
 async def tell_news(tx: Tx, channel_id: UUID, *, limit: int, now: datetime, push_at: datetime) -> Told:

@@ -1,5 +1,5 @@
 -- name: list_channels_with_news
--- Channels with news that have no job and no dead letter; a discarded one holds until something new comes. The
+-- Channels with news that have no job and did not give up a moment ago, unless something new came since. The
 -- recursion hops from channel to channel on the index, so that it costs the same however much is new.
 with recursive waiting as (
     (select channel_id from news order by channel_id limit 1)
@@ -13,8 +13,8 @@ where w.channel_id is not null
                   and status in ('queued', 'picked'))
   and not exists (
       select from dead_letter d where d.kind = 'notify' and d.key = w.channel_id::text
-        and (d.state = 'open' or d.state = 'discarded' and not exists (
-            select from news n where n.channel_id = w.channel_id and n.at > d.died_at))
+        and d.state <> 'replayed' and d.died_at > %(rested_since)s and not exists (
+            select from news n where n.channel_id = w.channel_id and n.at > d.died_at)
   )
 limit %(limit)s
 

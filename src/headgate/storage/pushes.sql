@@ -1,9 +1,8 @@
 -- name: list_due
--- Addresses with something to be done that have no job and no open dead letter, the longest due first.
+-- Addresses with something to be done that have no job, the longest due first.
 select a.id::text from push_address a
 where a.due_at <= %(now)s and a.enabled
   and not exists (select from pgqueuer where dedupe_key = 'push:' || a.id and status in ('queued', 'picked'))
-  and not exists (select from dead_letter d where d.kind = 'push' and d.key = a.id::text and d.state = 'open')
 order by a.due_at, a.id limit %(limit)s
 
 -- name: set_due

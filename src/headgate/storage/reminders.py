@@ -208,8 +208,8 @@ async def list_due(tx: Tx, *, now: datetime, limit: int) -> list[str]:
     return await tx.column(Q["list_due"], now=now, limit=limit)
 
 
-async def park(tx: Tx, reminder_id: UUID) -> None:
-    await tx.execute(Q["park"], id=reminder_id)
+async def postpone(tx: Tx, reminder_id: UUID, *, until: datetime) -> None:
+    await tx.execute(Q["postpone"], id=reminder_id, until=until)
 
 
 async def reopen(tx: Tx, reminder_id: UUID, *, now: datetime) -> None:

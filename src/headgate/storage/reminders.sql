@@ -128,9 +128,9 @@ where due_at <= %(now)s and state = 'active'
   and not exists (select from pgqueuer where dedupe_key = 'fire:' || reminder.id and status in ('queued', 'picked'))
 order by due_at, id limit %(limit)s
 
--- name: park
--- A fire that gave up: it is out of the schedule until it is replayed.
-update reminder set due_at = null where id = %(id)s
+-- name: postpone
+-- A fire that gave up is tried again later. One that is not in the schedule stays out of it.
+update reminder set due_at = %(until)s where id = %(id)s and due_at is not null
 
 -- name: reopen
 -- Whoever is paused or archived stays so.

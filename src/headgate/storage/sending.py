@@ -171,8 +171,8 @@ async def list_sending_accounts(tx: Tx, *, now: datetime, limit: int) -> list[st
     return await tx.column(Q["list_sending_accounts"], now=now, limit=limit)
 
 
-async def park_sender(tx: Tx, account_id: UUID) -> int:
-    return await tx.execute(Q["park_sender"], account_id=account_id)
+async def postpone_sender(tx: Tx, account_id: UUID, *, until: datetime) -> int:
+    return await tx.execute(Q["postpone_sender"], account_id=account_id, until=until)
 
 
 async def reopen_sender(tx: Tx, account_id: UUID, *, now: datetime) -> int:

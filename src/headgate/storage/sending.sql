@@ -8,16 +8,16 @@ group by r.account_id
 order by min(r.due_at), r.account_id
 limit %(limit)s
 
--- name: park_sender
--- Its runs wait for a person who looks at the dead letter.
-update run set due_at = null, reason = 'stopped by an error; see the dead letters'
+-- name: postpone_sender
+-- The sender gave up: its runs say so, and are tried again later by themselves.
+update run set due_at = greatest(due_at, %(until)s), reason = 'stopped by an error, tried again later; see the failed jobs'
 where account_id = %(account_id)s and due_at is not null
 
 -- name: reopen_sender
 -- Whatever is not done goes on.
 update run r
 set due_at = greatest(%(now)s, r.opens_at), reason = ''
-where r.account_id = %(account_id)s and r.due_at is null
+where r.account_id = %(account_id)s and (r.due_at is null or r.due_at > %(now)s)
     and (
         r.state in ('waiting', 'running')
         or exists (select from delivery d where d.run_id = r.id and d.state = 'sending')

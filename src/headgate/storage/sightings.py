@@ -145,8 +145,8 @@ async def rename_posts(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) ->
     return await tx.execute(Q["rename_posts"], channel_id=channel_id, message_keys=list(message_keys))
 
 
-async def list_waiting_channels(tx: Tx, *, limit: int) -> list[str]:
-    return await tx.column(Q["list_waiting_channels"], limit=limit)
+async def list_waiting_channels(tx: Tx, *, limit: int, rested_since: datetime) -> list[str]:
+    return await tx.column(Q["list_waiting_channels"], limit=limit, rested_since=rested_since)
 
 
 async def take_waiting(tx: Tx, channel_id: UUID, *, limit: int) -> list[WaitingSighting]:

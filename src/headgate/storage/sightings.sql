@@ -116,9 +116,9 @@ where w.channel_id is not null
                   and status in ('queued', 'picked'))
   and not exists (
       select from dead_letter d where d.kind = 'ingest' and d.key = w.channel_id::text
-        and (d.state = 'open' or d.state = 'discarded' and not exists (
+        and d.state <> 'replayed' and d.died_at > %(rested_since)s and not exists (
             select from sighting s where s.channel_id = w.channel_id and s.verdict = 'kept'
-              and s.item_id is null and not s.missed and s.seen_at > d.died_at))
+              and s.item_id is null and not s.missed and s.seen_at > d.died_at)
   )
 limit %(limit)s
 

@@ -185,8 +185,8 @@ async def set_lenses(tx: Tx, lenses: Mapping[UUID, Sequence[Lens]]) -> None:
         await tx.execute(Q["set_lenses"], channel_ids=list(lenses), lenses=named)
 
 
-async def park_account(tx: Tx, account_id: UUID, *, now: datetime) -> None:
-    await tx.execute(Q["park_account"], account_id=account_id, now=now)
+async def postpone_account(tx: Tx, account_id: UUID, *, until: datetime, now: datetime) -> None:
+    await tx.execute(Q["postpone_account"], account_id=account_id, until=until, now=now)
 
 
 async def reopen_account(tx: Tx, account_id: UUID, *, now: datetime) -> None:

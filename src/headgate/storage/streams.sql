@@ -129,18 +129,20 @@ with wanted as (
 )
 update stream s set lenses = w.lenses from wanted w where s.channel_id = w.channel_id
 
--- name: park_account
--- A look that gave up: its streams are out of the schedule until it is replayed.
+-- name: postpone_account
+-- A look that gave up is tried again later.
 with due as (
     select channel_id from stream where reader_id = %(account_id)s and due_at <= %(now)s order by channel_id for update
 )
-update stream s set due_at = null, reason = 'gave_up', wake_seq = s.wake_seq + 1 from due where s.channel_id = due.channel_id
+update stream s set due_at = %(until)s, reason = 'gave_up', wake_seq = s.wake_seq + 1 from due where s.channel_id = due.channel_id
 
 -- name: reopen_account
--- All that this account reads and nobody is at; a scan that waits for its head waits for a look.
+-- All that this account reads and nobody is at, and what a look that gave up has put off; a scan that waits for its
+-- head waits for a look.
 with out as (
     select s.channel_id from stream s
-    where s.reader_id = %(account_id)s and s.due_at is null and headgate_may_be_due(s.channel_id)
+    where s.reader_id = %(account_id)s and headgate_may_be_due(s.channel_id)
+      and (s.due_at is null or s.reason = 'gave_up')
     order by s.channel_id for update
 )
 update stream s set due_at = %(now)s, reason = 'replayed', wake_seq = s.wake_seq + 1 from out where s.channel_id = out.channel_id

@@ -46,6 +46,14 @@ class TroubledAccount:
     state_reason: str
 
 
+@dataclass(frozen=True)
+class Forgotten:
+    """How many rows of a kind have work to do and nothing that would ever take it up."""
+
+    what: str
+    rows: int
+
+
 @asynccontextmanager
 async def open_examination(url: str) -> AsyncGenerator[Tx, None]:
     """Connect for a look; raise `DatabaseAway` with the server's own words if it does not let us in."""
@@ -69,6 +77,10 @@ async def get_engine_vitals(tx: Tx, *, silent_s: float) -> EngineVitals:
     if vitals is None:
         raise RuntimeError("an aggregate without groups gave no row")
     return vitals
+
+
+async def count_forgotten(tx: Tx) -> list[Forgotten]:
+    return await tx.all(Forgotten, Q["count_forgotten"])
 
 
 async def list_troubled_accounts(tx: Tx) -> list[TroubledAccount]:

@@ -100,6 +100,24 @@ def run_fanout(
     _show([report], document=report.values, as_json=as_json, check=check)
 
 
+@app.command("accounts")
+def run_accounts(
+    *,
+    accounts: Annotated[
+        list[int] | None, typer.Option(min=1, help="How many accounts send at once; can be repeated.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=2, help="How long each measurement takes.")] = 9.0,
+    long_seconds: Annotated[
+        float, typer.Option(min=2, help="How long the last one takes, which every sender's turn ends in.")
+    ] = 50.0,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure accounts that send at once, in one process and in two: each at the pace of its lane."""
+    report = _measure_accounts(accounts=accounts, seconds=seconds, long_seconds=long_seconds)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
 @app.command("chapters")
 def run_chapters(
     *,
@@ -139,6 +157,7 @@ def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
         _measure_plan(),
         _measure_ingest(),
         _measure_fanout(),
+        _measure_accounts(),
         _measure_chapters(),
         _measure_poll(),
     ]
@@ -182,6 +201,16 @@ def _measure_fanout(*, targets: int = 1_000, messages: int = 20_000, rounds: int
     # The stage directs the plain loop, whose queue it can see.
     paced = asyncio.run(measure_paced(targets))
     return run_quickly(measure_fanout(Sizes(targets=targets, messages=messages, rounds=rounds), paced))
+
+
+def _measure_accounts(
+    *, accounts: list[int] | None = None, seconds: float = 9.0, long_seconds: float = 50.0
+) -> Report:
+    from headgate.cli.bench.accounts import Sizes, measure_accounts
+    from headgate.cli.bench.measuring import run_quickly
+
+    numbers = tuple(accounts) if accounts else Sizes().accounts
+    return run_quickly(measure_accounts(Sizes(numbers, seconds=seconds, long_seconds=long_seconds)))
 
 
 def _measure_chapters(*, series: int = 1_000, chapters: int = 200, rounds: int = 3) -> Report:
