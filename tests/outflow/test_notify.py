@@ -11,6 +11,7 @@ from telling_bench import START, Entry, TellingBench
 
 from headgate.outflow import follows
 from headgate.outflow.notify import BATCH
+from headgate.storage import news
 from headgate.storage.follows import Switches
 
 LONG_AGO = START - timedelta(days=400)
@@ -260,6 +261,26 @@ async def test_nobody_is_told_of_what_others_follow(telling: TellingBench) -> No
         ["Chapter 45 · Asura"],
         ["Chapter 7 · Asura"],
     )
+
+
+async def test_two_channels_that_tell_the_same_chapter_at_once_never_fail(telling: TellingBench) -> None:
+    """Two hundred rounds: in each of them both have the same chapter to tell the same users."""
+    rounds, followers = 200, 10
+    series = await telling.series()
+    sources = [await telling.source("Asura"), await telling.source("Flame")]
+    for number in range(followers):
+        await telling.follow(await telling.user(f"user {number}"), series)
+    chapters = [str(number) for number in range(rounds)]
+    for source in sources:
+        await telling.publish(series, source, *chapters)
+
+    async def tell(source: UUID) -> None:
+        async with telling.database.transaction() as tx:
+            await news.tell_news(tx, source, limit=1, now=telling.now, push_at=telling.now)
+
+    for _ in range(rounds):
+        await asyncio.gather(*(tell(source) for source in sources))
+    assert await telling.values("select count(*) from notification") == [rounds * followers]
 
 
 async def test_two_channels_of_one_series_never_wait_for_each_other_in_a_circle(

@@ -90,7 +90,7 @@ with taken as materialized (
 ), inserted as (
     insert into notification (id, user_id, subject, series_id, chapter_id, channel_id, item_id, title, body, url, at, in_app,
                               push, read_at)
-    -- The id follows from what must be unique.
+    -- The id follows from what must be unique, so that either constraint can meet another's row first.
     select md5(t.user_id::text || ':' || t.subject)::uuid, t.user_id, t.subject, t.series_id, t.chapter_id, %(channel_id)s,
            t.item_id, t.title, t.body, t.url,
            %(now)s::timestamptz
@@ -98,7 +98,7 @@ with taken as materialized (
            t.in_app, t.push and not t.is_read, case when t.is_read then %(now)s::timestamptz end
     from told t
     order by t.user_id, t.subject
-    on conflict (user_id, subject) do nothing
+    on conflict do nothing
     returning id, user_id, push
 ), waiting as (
     insert into push_notification (address_id, notification_id)
