@@ -1,4 +1,4 @@
-"""`headgate bench chapters` and `poll`: small runs measure everything, and what must be exact is exact."""
+"""`headgate bench chapters`, `poll` and `listen`: small runs measure everything, exactly where they must."""
 
 from __future__ import annotations
 
@@ -41,3 +41,11 @@ def test_a_beat_takes_few_calls_and_finds_everything(on_server: None) -> None:
     assert values["chapters_found"] == values["chapters_published"] == 20 * values["beats"]
     assert 1 <= values["calls_per_beat"] <= 10
     assert values["first_calls"] >= 60
+
+
+def test_listening_is_measured_against_polling_and_misses_nothing(on_server: None) -> None:
+    values = run("listen", "--hours", "0.5")
+    assert (values["missed"], values["polling_missed"]) == (0, 0)
+    assert values["ratio"] == pytest.approx(values["calls"] / values["polling_calls"], abs=0.001)
+    # What is heard is stored at once.
+    assert values["late_s_median"] <= 1

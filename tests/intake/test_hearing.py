@@ -140,7 +140,7 @@ async def test_a_hint_wakes_a_reading_once_for_a_burst(bench: Bench) -> None:
 
 async def sign_of_life(bench: Bench) -> None:
     account = await bench.account()
-    await bench.do(lambda tx: note_listening(tx, account.id, listening=True))
+    await bench.do(lambda tx: note_listening(tx, account.id, listening=True, now=bench.clock.now()))
 
 
 async def test_an_update_that_was_dropped_silently_is_found_by_the_safety_net(bench: Bench) -> None:

@@ -19,6 +19,7 @@ from headgate.domain.schedule import (
     decayed_rate,
     decide,
     interval_s,
+    next_verify_s,
     raised_rate,
     tier_of,
 )
@@ -247,3 +248,23 @@ def test_tiers_follow_the_rate() -> None:
     assert [tier_of(rate) for rate in (HOT_PER_H, WARM_PER_H, 0.0)] == ["HOT", "WARM", "COLD"]
     assert tier_of(HOT_PER_H * 0.99) == "WARM"
     assert tier_of(WARM_PER_H * 0.99) == "COLD"
+
+
+def verified(verify_s: float, *, missed: bool = False) -> float:
+    return next_verify_s(verify_s, missed=missed, shortest_s=30, polling_s=300, longest_s=14_400)
+
+
+def test_hints_are_gathered_longer_each_time_that_nothing_was_missed() -> None:
+    spacings = [0.0]
+    for _ in range(8):
+        spacings.append(verified(spacings[-1]))
+    assert spacings[1:] == [300, 600, 1200, 2400, 4800, 9600, 14_400, 14_400]
+
+
+def test_a_listener_that_missed_something_is_verified_as_often_as_polling_would() -> None:
+    assert verified(14_400, missed=True) == 300
+
+
+@given(st.floats(0, 1e6), st.booleans())
+def test_a_listener_never_costs_more_readings_than_polling(verify_s: float, missed: bool) -> None:
+    assert verified(verify_s, missed=missed) >= 300

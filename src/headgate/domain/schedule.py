@@ -112,6 +112,17 @@ def interval_s(stand: Stand, knobs: Knobs) -> float:
     return tier_s * knobs.every_nth if stand.idle_scans >= knobs.idle_threshold else tier_s
 
 
+def next_verify_s(
+    verify_s: float, *, missed: bool, shortest_s: float, polling_s: float, longest_s: float
+) -> float:
+    """Return how long to gather hints before the next reading verifies them.
+
+    After the first reading never less than polling would wait, so that a listener costs no more readings
+    than having none; and twice as long each time while it misses nothing.
+    """
+    return min(max(polling_s, shortest_s, 0.0 if missed else 2 * verify_s), longest_s)
+
+
 def _not_yet(stand: Stand, *, now: datetime, knobs: Knobs) -> Decision | None:
     """Tell that a stream was made due too early, whatever made it so."""
     if stand.idle_at is not None:

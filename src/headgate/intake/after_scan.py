@@ -6,11 +6,21 @@ covered now, so no wake-up can be lost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from headgate.connectors.protocol import Manifest
 from headgate.domain.rules import ChannelRules
-from headgate.domain.schedule import JITTER, DueReason, Reason, Stand, decayed_rate, interval_s, tier_of
+from headgate.domain.schedule import (
+    JITTER,
+    DueReason,
+    Reason,
+    Stand,
+    decayed_rate,
+    interval_s,
+    next_verify_s,
+    tier_of,
+)
 from headgate.intake.scan_turn import Held
 from headgate.kernel.randomness import Randomness
 from headgate.lanes.links import Links
@@ -43,11 +53,12 @@ class AfterScan:
         manifest = self.links.manifest(scan.platform)
         idle_scans = state.idle_scans + int(idle) if empty and not checked.failing else 0
         stand = _stand(state, idle_scans=idle_scans, live=state.live and manifest.live != "none", now=now)
+        verify_s = _verify_s(scan, state, stand, rules, manifest)
         rest_s = self.randomness.jittered(interval_s(stand, rules.schedule), part=JITTER)
         # Whoever asked for one page or one direction got it; the schedule reads on in its own time.
         behind = checked.behind and scan.auto_continue and scan.direction == "both"
         if behind:
-            rest_s = max(manifest.settle_margin_s, LEAST_WAIT_S)
+            rest_s = max(manifest.settle_margin_s, LEAST_WAIT_S, verify_s or 0.0)
         due_at, reason = now + timedelta(seconds=rest_s), "woken" if behind else "caught_up"
         next_try_at = await streams.next_hole_try(tx, scan.channel_id) if checked.failing else None
         if next_try_at is not None and next_try_at < due_at:
@@ -60,6 +71,7 @@ class AfterScan:
             scanned_at=now,
             reads=scan.pages,
             idle_scans=stand.idle_scans,
+            verify_s=verify_s,
             idle_at=now if idle else None,
             tier=stand.tier,
             woken=behind,
@@ -93,6 +105,22 @@ class AfterScan:
             reason=reason,
             now=now,
         )
+
+
+def _verify_s(
+    scan: Scan, state: Idleness, stand: Stand, rules: ChannelRules, manifest: Manifest
+) -> float | None:
+    """Return how long hints are gathered from now on; None where a scan says nothing about the listener."""
+    if not stand.live or manifest.live != "hint" or scan.reason not in {"woken", "changed"}:
+        return None
+    return next_verify_s(
+        state.verify_s,
+        # What was heard is stored already: whatever a reading stores for the first time was missed.
+        missed=scan.items > 0,
+        shortest_s=manifest.settle_margin_s,
+        polling_s=interval_s(replace(stand, live=False), rules.schedule),
+        longest_s=rules.schedule.live_s,
+    )
 
 
 def _stand(state: Idleness, *, idle_scans: int, live: bool, now: datetime) -> Stand:

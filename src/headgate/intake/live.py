@@ -85,25 +85,32 @@ class LiveIntake:
         await self._end()
 
     async def _begin(self) -> None:
-        """What came while nobody listened is found by the schedule, not four hours later."""
+        """What came while nobody listened is found by the next look, not four hours later."""
         await self._hasten()
         await self._sign()
 
     async def _end(self) -> None:
         await self.flush()
         async with self.database.transaction() as tx:
-            await note_listening(tx, self.account.id, listening=False)
+            await note_listening(tx, self.account.id, listening=False, now=self.clock.now())
         await self._hasten()
 
     async def _hasten(self) -> None:
         knobs = self.rules.knobs
         intervals: dict[Tier, float] = {"HOT": knobs.hot_s, "WARM": knobs.warm_s, "COLD": knobs.cold_s}
+        now = self.clock.now()
         async with self.database.transaction() as tx:
-            await streams.hasten_streams(tx, self.account.id, intervals_s=intervals, now=self.clock.now())
+            await streams.hasten_streams(
+                tx,
+                self.account.id,
+                intervals_s=intervals,
+                gap_began=now - timedelta(seconds=knobs.skip_window_s),
+                now=now,
+            )
 
     async def _sign(self) -> None:
         async with self.database.transaction() as tx:
-            await note_listening(tx, self.account.id, listening=True)
+            await note_listening(tx, self.account.id, listening=True, now=self.clock.now())
 
     async def _gather(self, events: AsyncIterator[LiveEvent]) -> None:
         keeping = [

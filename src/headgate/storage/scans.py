@@ -108,6 +108,7 @@ class Idleness:
     tier_pinned: bool
     arrival_rate: float
     rated_at: datetime | None
+    verify_s: float
     live: bool
 
 
@@ -220,6 +221,7 @@ async def plan_after_scan(
     woken: bool,
     reason: str,
     now: datetime,
+    verify_s: float | None = None,
 ) -> None:
     """Put a stream back into the schedule."""
     await tx.execute(
@@ -232,6 +234,7 @@ async def plan_after_scan(
         idle_at=idle_at,
         tier=tier,
         woken=woken,
+        verify_s=verify_s,
         reason=reason,
         now=now,
     )

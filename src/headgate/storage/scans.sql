@@ -80,6 +80,7 @@ where id = %(scan_id)s and status in ('QUEUED', 'RUNNING')
 update stream s set scanned_at = coalesce(%(scanned_at)s, s.scanned_at), planned_at = %(now)s, tip_after = null,
     reads = s.reads + %(reads)s, idle_scans = %(idle_scans)s, idle_at = coalesce(%(idle_at)s, s.idle_at),
     tier = case when s.tier_pinned then s.tier else coalesce(%(tier)s, s.tier) end, woken = %(woken)s,
+    verify_s = coalesce(%(verify_s)s, s.verify_s),
     due_at = %(due_at)s::timestamptz, reason = %(reason)s, wake_seq = s.wake_seq + 1
 where s.channel_id = %(channel_id)s
 
@@ -102,7 +103,7 @@ update scan set due_at = %(due_at)s where channel_id = %(channel_id)s and status
 
 -- name: get_idleness
 -- What makes a scan truly idle: it brought nothing, and nothing is left that failed.
-select s.idle_scans, s.tier, s.tier_pinned, s.arrival_rate, s.rated_at,
+select s.idle_scans, s.tier, s.tier_pinned, s.arrival_rate, s.rated_at, s.verify_s,
        headgate_listens(a.listening_at) as live
 from stream s left join account a on a.id = s.reader_id
 where s.channel_id = %(channel_id)s

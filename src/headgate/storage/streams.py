@@ -161,14 +161,15 @@ async def wake_if_behind(tx: Tx, channel_id: UUID, *, due_at: datetime) -> None:
 
 
 async def hasten_streams(
-    tx: Tx, account_id: UUID, *, intervals_s: Mapping[Tier, float], now: datetime
+    tx: Tx, account_id: UUID, *, intervals_s: Mapping[Tier, float], gap_began: datetime, now: datetime
 ) -> None:
-    """Bring the due times forward to what they would be without a listener."""
+    """Bring the due times forward to what they would be without a listener; to now if nobody heard since."""
     await tx.execute(
         Q["hasten_streams"],
         account_id=account_id,
         tiers=list(intervals_s),
         intervals_s=list(intervals_s.values()),
+        gap_began=gap_began,
         now=now,
     )
 

@@ -91,23 +91,32 @@ where channel_id = %(channel_id)s and due_at is not null
 update stream set wake_seq = wake_seq + 1, due_at = least(due_at, %(due_at)s), reason = %(reason)s where channel_id = %(channel_id)s
 
 -- name: wake_if_behind
--- After a live batch: due soon if there is something between what was covered and what was heard. What has no due time
--- is being scanned, and the scan's end looks itself.
-update stream s set wake_seq = s.wake_seq + 1, woken = true, due_at = least(s.due_at, %(due_at)s), reason = 'woken'
+-- After a live batch: due soon if there is something between what was covered and what was heard; the better the listener
+-- proved so far, the more is gathered for one reading. What has no due time is being scanned, and the scan's end looks itself.
+update stream s set wake_seq = s.wake_seq + 1, woken = true, reason = 'woken',
+    due_at = least(s.due_at, %(due_at)s::timestamptz + make_interval(secs => s.verify_s))
 where s.channel_id = %(channel_id)s and s.due_at is not null
   and headgate_behind(s.channel_id, s.lenses, s.floor, s.head, %(due_at)s)
 
 -- name: hasten_streams
--- The listener has ended or begins anew: its streams are due as if it had not been there since the last look.
+-- The listener has ended or begins anew: its streams are due as if it had not been there since the last look; and at once if
+-- nobody listened for a while, because a head shows what was not heard.
 with late as (
-    select s.channel_id, coalesce(s.head_checked_at, %(now)s) + make_interval(secs => t.interval_s) as due_at
+    select s.channel_id, w.woken, w.due_at
     from stream s
+    join account a on a.id = s.reader_id
     join unnest(%(tiers)s::text[], %(intervals_s)s::float8[]) as t (tier, interval_s) on t.tier = s.tier
-    where s.reader_id = %(account_id)s
-      and s.due_at > coalesce(s.head_checked_at, %(now)s) + make_interval(secs => t.interval_s)
+    cross join lateral (
+        select coalesce(a.heard_at < %(gap_began)s and s.head_checked_at < %(gap_began)s, false) as woken
+    ) as g
+    cross join lateral (
+        select g.woken, case when g.woken then %(now)s
+            else coalesce(s.head_checked_at, %(now)s) + make_interval(secs => t.interval_s) end as due_at
+    ) as w
+    where s.reader_id = %(account_id)s and s.due_at > w.due_at
     order by s.channel_id for update of s
 )
-update stream s set wake_seq = s.wake_seq + 1, due_at = late.due_at, reason = 'unheard'
+update stream s set wake_seq = s.wake_seq + 1, due_at = late.due_at, woken = s.woken or late.woken, reason = 'unheard'
 from late where s.channel_id = late.channel_id
 
 -- name: mend_clock

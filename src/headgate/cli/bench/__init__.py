@@ -148,6 +148,21 @@ def run_poll(
     _show([report], document=report.values, as_json=as_json, check=check)
 
 
+@app.command("listen")
+def run_listen(
+    *,
+    hours: Annotated[float, typer.Option(min=0.5, help="How long a stream is listened to.")] = 4.0,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the calls of listening to a stream with a message a minute, against those of polling it.
+
+    The platform is simulated, its live events are hints, and time is virtual.
+    """
+    report = _measure_listen(hours=hours)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
 @app.command("all")
 def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
     """Run every benchmark at its default size."""
@@ -160,6 +175,7 @@ def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
         _measure_accounts(),
         _measure_chapters(),
         _measure_poll(),
+        _measure_listen(),
     ]
     document = {report.name: report.values for report in reports}
     _show(reports, document=document, as_json=as_json, check=check)
@@ -225,6 +241,13 @@ def _measure_poll(*, series: int = 10_000, changed: int = 20) -> Report:
     from headgate.cli.bench.poll import Sizes, measure_poll
 
     return run_quickly(measure_poll(Sizes(series=series, changed=changed)))
+
+
+def _measure_listen(*, hours: float = 4.0) -> Report:
+    from headgate.cli.bench.listen import measure_listen
+    from headgate.cli.bench.measuring import run_quickly
+
+    return run_quickly(measure_listen(hours=hours))
 
 
 def _show(reports: list[Report], *, document: object, as_json: bool, check: bool) -> None:

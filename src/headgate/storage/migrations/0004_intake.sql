@@ -11,6 +11,8 @@ create table account (
     sign_in int not null default 0,
     -- Its listener's last sign of life, in real time; with a healthy one the schedule is only a safety net.
     listening_at timestamptz,
+    -- The same in product time, kept when it ends: what happened since was not heard.
+    heard_at timestamptz,
     created_at timestamptz not null,
     unique (platform, name)
 );
@@ -138,6 +140,8 @@ create table stream (
     arrival_rate double precision not null default 0,
     rated_at timestamptz,
     idle_scans int not null default 0,
+    -- How long hints are gathered before one reading verifies them; grows while nothing was missed.
+    verify_s double precision not null default 0,
     idle_at timestamptz,
     scanned_at timestamptz,
 
