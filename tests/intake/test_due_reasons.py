@@ -113,6 +113,17 @@ async def test_a_rest_never_overwrites_a_wake(bench: Bench) -> None:
     assert (await bench.explain()).holes == []
 
 
+async def test_a_rest_never_overwrites_what_a_person_asked_for_during_the_look(bench: Bench) -> None:
+    await settled(bench)
+
+    async def ask() -> None:
+        await bench.ask()
+
+    bench.at_next("heads.after_effect", ask)
+    await bench.rest()
+    assert (await bench.explain()).scans[0].status == "SUCCEEDED"
+
+
 async def test_the_end_of_a_scan_looks_behind_it(proving: Bench) -> None:
     await settled(proving)
     proving.world.post("packs", files=[file_of("first.zip", b"x")])
