@@ -67,7 +67,6 @@ class AccountRows:
         self._passed_on_at: datetime | None = None
 
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
-        await streams.mend_clock(tx, now=now)
         await self._pass_on(tx, now)
         return await streams.list_looking_accounts(tx, now=now, limit=limit)
 

@@ -54,7 +54,6 @@ class ScanRows:
     """Scans under way, as the work of the kind `scan`."""
 
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
-        await scans.mend_clock(tx, now=now)
         return await scans.list_due_scans(tx, now=now, limit=limit)
 
     async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:

@@ -20,6 +20,7 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
 from headgate.storage import dead_letters, engine
+from headgate.storage.clock_repair import Steps, repair_clock_rewind
 from headgate.storage.database import Database, Refused, Tx
 
 log = get_logger("jobs")
@@ -97,11 +98,18 @@ class Tick:
     async def _look(self, now: datetime) -> None:
         """Do what reads the whole queue: tidy up after crashes, age what waits long, take measures."""
         async with self.database.transaction() as tx:
+            steps = await repair_clock_rewind(tx, now=now)
             await engine.sweep_ended(tx)
             await self._bury_held(tx, now)
             await engine.age_priorities(tx, after_s=AGE_AFTER_S)
             depths = await engine.queue_depths(tx)
             letters = await dead_letters.count_open_by_class(tx)
+        if steps != Steps():
+            log.warning(
+                "a clock was set back; stored times were moved by as much",
+                product_s=steps.product.total_seconds(),
+                real_s=steps.real.total_seconds(),
+            )
         measures.QUEUE_DEPTH.clear()
         measures.QUEUE_OLDEST.clear()
         for depth in depths:

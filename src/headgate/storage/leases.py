@@ -70,6 +70,8 @@ async def take_lease(
     async with database.autocommit() as tx:
         asked_at_s = clock.monotonic()
         taken = await tx.one(_Done, Q["take_lease"], name=name, holder=holder, token=token, ttl_s=ttl_s)
+        if taken is None:
+            await tx.execute(Q["shorten_lease"], name=name)
     return Lease(name, token, holder, ttl_s, _deadline_s(asked_at_s, ttl_s)) if taken else None
 
 

@@ -132,7 +132,6 @@ async def insert_listing(
 
 async def list_due_listings(tx: Tx, *, now: datetime, limit: int) -> list[DueListing]:
     """Return due listings that have no job; those of hosts that are left alone are put off."""
-    await tx.execute(Q["mend_listing_clock"], now=now)
     return await tx.all(DueListing, Q["list_due_listings"], now=now, limit=limit)
 
 

@@ -37,10 +37,6 @@ select channel_id::text as key, tier, asked from due
 where asked or open_until is null or open_until <= %(now)s
 order by due_at
 
--- name: mend_listing_clock
--- After the clock was set back nothing may stay due in a far future.
-update listing set due_at = %(now)s, planned_at = %(now)s where planned_at > %(now)s and due_at is not null
-
 -- name: get_listing
 -- One listing with all that a look at it needs to know.
 select l.channel_id, l.platform, c.key, c.title, l.host, l.cursor, l.due_at, l.wake_seq, l.reason, l.tier, l.tier_pinned,

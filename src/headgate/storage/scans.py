@@ -116,11 +116,6 @@ async def list_due_scans(tx: Tx, *, now: datetime, limit: int) -> list[str]:
     return await tx.column(Q["list_due_scans"], now=now, limit=limit)
 
 
-async def mend_clock(tx: Tx, *, now: datetime) -> None:
-    """Let scans go on whose next page a clock that was set back has put off."""
-    await tx.execute(Q["mend_clock"], now=now)
-
-
 async def insert_scans(
     tx: Tx,
     wanted: Sequence[NewScan],

@@ -6,15 +6,6 @@ where s.status in ('QUEUED', 'RUNNING') and s.due_at <= %(now)s
                   and status in ('queued', 'picked'))
 order by s.due_at limit %(limit)s
 
--- name: mend_clock
--- No scan waits for so long, unless the clock was set back since: it goes on now.
-with mended as (
-    update scan set due_at = %(now)s
-    where status in ('QUEUED', 'RUNNING') and due_at > %(now)s::timestamptz + interval '1 hour'
-    returning channel_id
-)
-update stream s set tip_after = null from mended where s.channel_id = mended.channel_id
-
 -- name: insert_scans
 -- One scan a stream at a time: a second one finds the first.
 insert into scan (id, channel_id, account_id, trigger, reason, direction, page_limit, auto_continue, due_at, bound,

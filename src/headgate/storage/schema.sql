@@ -80,6 +80,12 @@ BEGIN ATOMIC
            WHERE ((n.channel_id = headgate_may_be_due.of_channel) AND (n.status = ANY (ARRAY['QUEUED'::text, 'RUNNING'::text])) AND (n.bound IS NOT NULL))))));
 END;
 
+CREATE OR REPLACE FUNCTION public.headgate_moved(stored timestamp with time zone, at timestamp with time zone, step interval)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (stored > at) THEN GREATEST(at, (stored - step)) ELSE stored END;
+
 CREATE OR REPLACE FUNCTION public.headgate_part_key(run_id uuid, delivery integer, number integer)
  RETURNS text
  LANGUAGE sql
@@ -665,6 +671,14 @@ CREATE TABLE chapter (
 );
 CREATE INDEX chapter_order ON public.chapter USING btree (series_id, place, id);
 
+CREATE TABLE clock_mark (
+    single boolean NOT NULL DEFAULT true,
+    product_at timestamp with time zone NOT NULL,
+    real_at timestamp with time zone NOT NULL,
+    CONSTRAINT clock_mark_pkey PRIMARY KEY (single),
+    CONSTRAINT clock_mark_single_check CHECK (single)
+);
+
 CREATE TABLE coverage (
     channel_id uuid NOT NULL,
     lens text NOT NULL,
@@ -889,6 +903,7 @@ CREATE TABLE lease (
     name text NOT NULL,
     token uuid NOT NULL,
     holder text NOT NULL,
+    ttl_s double precision NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT lease_pkey PRIMARY KEY (name)
 );

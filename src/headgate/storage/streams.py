@@ -174,11 +174,6 @@ async def hasten_streams(
     )
 
 
-async def mend_clock(tx: Tx, *, now: datetime) -> int:
-    """Make due what was planned by a clock that was set back since; returns how many streams that are."""
-    return await tx.execute(Q["mend_clock"], now=now)
-
-
 async def set_lenses(tx: Tx, lenses: Mapping[UUID, Sequence[Lens]]) -> None:
     """Let streams be read through other lenses."""
     if lenses:

@@ -119,14 +119,6 @@ with late as (
 update stream s set wake_seq = s.wake_seq + 1, due_at = late.due_at, woken = s.woken or late.woken, reason = 'unheard'
 from late where s.channel_id = late.channel_id
 
--- name: mend_clock
--- What was decided in the future, before the clock was set back, is decided anew; nothing has happened later than now.
-update stream set due_at = case when due_at is not null then least(due_at, %(now)s::timestamptz) end, planned_at = %(now)s,
-    idle_at = case when idle_at is not null then least(idle_at, %(now)s::timestamptz) end,
-    head_checked_at = case when head_checked_at is not null then least(head_checked_at, %(now)s::timestamptz) end,
-    reason = case when due_at is not null then 'clock_changed' else reason end, wake_seq = wake_seq + 1
-where planned_at > %(now)s::timestamptz + interval '1 minute'
-
 -- name: set_lenses
 -- What is asked for from now on; through a lens that is new everything is yet to be read, and what failed through one
 -- that is not wanted any more is of no interest.

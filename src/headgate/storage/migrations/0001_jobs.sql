@@ -30,8 +30,22 @@ create table lease (
     name text primary key,
     token uuid not null,
     holder text not null,
+    -- For how long it is held at once, at most.
+    ttl_s double precision not null,
     expires_at timestamptz not null
 );
+
+-- What the clocks showed last, by which one that was set back is noticed.
+create table clock_mark (
+    single boolean primary key default true check (single),
+    product_at timestamptz not null,
+    real_at timestamptz not null
+);
+
+-- A stored time after its clock was set back: what lies ahead lies as far ahead as before, what is past stays.
+create function headgate_moved(stored timestamptz, at timestamptz, step interval) returns timestamptz
+language sql immutable parallel safe
+return case when stored > at then greatest(at, stored - step) else stored end;
 
 create table dead_letter (
     id uuid primary key,

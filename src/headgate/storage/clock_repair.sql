@@ -1,0 +1,68 @@
+-- name: get_marks
+-- What the clocks showed when they were last looked at.
+select product_at, real_at, headgate_real_now() as real_now from clock_mark for update
+
+-- name: set_marks
+-- What they show now.
+insert into clock_mark (product_at, real_at) values (%(now)s, headgate_real_now())
+on conflict (single) do update set product_at = excluded.product_at, real_at = excluded.real_at
+
+-- name: move_product_times
+-- Whatever lies ahead was written before the clock was set back, and lies as far ahead as it did then. The fires and
+-- windows of reminders are times of day, and come when they come.
+with streams as (
+    update stream set reason = case when due_at > %(now)s then 'clock_changed' else reason end, wake_seq = wake_seq + 1,
+        due_at = headgate_moved(due_at, %(now)s, %(step)s), planned_at = headgate_moved(planned_at, %(now)s, %(step)s),
+        head_checked_at = headgate_moved(head_checked_at, %(now)s, %(step)s), idle_at = headgate_moved(idle_at, %(now)s, %(step)s),
+        tip_after = headgate_moved(tip_after, %(now)s, %(step)s), rated_at = headgate_moved(rated_at, %(now)s, %(step)s)
+    where greatest(due_at, planned_at, head_checked_at, idle_at, tip_after, rated_at) > %(now)s
+), scans as (
+    update scan set due_at = headgate_moved(due_at, %(now)s, %(step)s)
+    where due_at > %(now)s and status in ('QUEUED', 'RUNNING')
+), holes as (
+    update hole set next_try_at = headgate_moved(next_try_at, %(now)s, %(step)s) where next_try_at > %(now)s
+), listings as (
+    update listing set due_at = headgate_moved(due_at, %(now)s, %(step)s), planned_at = headgate_moved(planned_at, %(now)s, %(step)s),
+        rest_until = headgate_moved(rest_until, %(now)s, %(step)s)
+    where greatest(due_at, planned_at, rest_until) > %(now)s
+), hosts as (
+    update host set due_at = headgate_moved(due_at, %(now)s, %(step)s), open_until = headgate_moved(open_until, %(now)s, %(step)s)
+    where greatest(due_at, open_until) > %(now)s
+), watches as (
+    update watch set open_until = headgate_moved(open_until, %(now)s, %(step)s) where open_until > %(now)s
+), misses as (
+    update miss set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
+), rechecks as (
+    update recheck set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
+), judgings as (
+    update judging set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
+), crons as (
+    update cron set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
+), addresses as (
+    update push_address set due_at = headgate_moved(due_at, %(now)s, %(step)s), open_until = headgate_moved(open_until, %(now)s, %(step)s)
+    where greatest(due_at, open_until) > %(now)s
+)
+update run set due_at = greatest(opens_at, headgate_moved(due_at, %(now)s, %(step)s))
+where due_at > %(now)s and state in ('waiting', 'running')
+
+-- name: move_real_times
+-- The same for what real time decides: the delays and heartbeats of jobs, leases, the pace of calls, doubtful messages.
+with moment as materialized (
+    select headgate_real_now() as at, %(step)s::interval as step
+), jobs as (
+    update pgqueuer q set execute_after = headgate_moved(q.execute_after, m.at, m.step),
+        heartbeat = headgate_moved(q.heartbeat, m.at, m.step), updated = headgate_moved(q.updated, m.at, m.step),
+        created = headgate_moved(q.created, m.at, m.step)
+    from moment m where greatest(q.execute_after, q.heartbeat, q.updated, q.created) > m.at
+), leases as (
+    update lease l set expires_at = headgate_moved(l.expires_at, m.at, m.step) from moment m where l.expires_at > m.at
+), lanes as (
+    update lane l set tat = headgate_moved(l.tat, m.at, m.step), cool_until = headgate_moved(l.cool_until, m.at, m.step),
+        rate_at = headgate_moved(l.rate_at, m.at, m.step), warm_at = headgate_moved(l.warm_at, m.at, m.step),
+        use_slot = least(l.use_slot, lane_slot(m.at))
+    from moment m where greatest(l.tat, l.cool_until, l.rate_at, l.warm_at) > m.at or l.use_slot > lane_slot(m.at)
+)
+update part p set sending_at = headgate_moved(p.sending_at, m.at, m.step),
+    doubtful_since = headgate_moved(p.doubtful_since, m.at, m.step), retry_at = headgate_moved(p.retry_at, m.at, m.step)
+from moment m
+where p.state in ('planned', 'sending') and greatest(p.sending_at, p.doubtful_since, p.retry_at) > m.at
