@@ -256,9 +256,31 @@ def judge_accounts(troubled: list[TroubledAccount]) -> Check:
     return Check("accounts", "warn", f"{named}.", "Sign these accounts in again, or remove them.")
 
 
+def _named(hosts: list[HostState]) -> str:
+    more = f", and {len(hosts) - 5} more" if len(hosts) > 5 else ""
+    return ", ".join(host.name for host in hosts[:5]) + more
+
+
 def judge_hosts(hosts: list[HostState]) -> Check:
     """Judge the sites that feeds and series come from: those that do not answer are left alone."""
     away = [host for host in hosts if host.open_until is not None]
+    limiting = [host for host in hosts if host.limited_until is not None]
+    gone = [host for host in hosts if host.gone]
+    if limiting and not away:
+        return Check(
+            "sites",
+            "warn",
+            f"Asked us to wait (429): {_named(limiting)}.",
+            "They are asked again by themselves, after a day at most; lower HEADGATE_FEEDS_PER_MINUTE if it"
+            " comes often. `headgate hosts` says when.",
+        )
+    if gone and not away:
+        return Check(
+            "sites",
+            "warn",
+            f"Some of their feeds are gone for good (410): {_named(gone)}.",
+            "Remove them with `headgate feed remove`, or ask once more with `headgate series look`.",
+        )
     if not away:
         return Check("sites", "ok", "None is left alone." if hosts else "No feed and no series is followed.")
     named = "; ".join(f"{host.name} ({host.error_message or 'no reason is known'})" for host in away[:5])

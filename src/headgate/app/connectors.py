@@ -20,7 +20,9 @@ def load_connectors(settings: Settings) -> Mapping[str, Connector]:
         from headgate.connectors.feeds import FeedBounds, FeedsConnector
 
         feeds = settings.feeds
-        bounds = FeedBounds(feeds.timeout_s, feeds.max_bytes, feeds.user_agent, feeds.allow_private)
+        bounds = FeedBounds(
+            feeds.timeout_s, feeds.max_bytes, feeds.user_agent, feeds.allow_private, feeds.per_minute
+        )
         connectors["feeds"] = FeedsConnector(bounds, RealClock())
     if _installed("httpx"):
         from headgate.connectors.mangadex import MangaDexConnector

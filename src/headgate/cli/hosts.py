@@ -29,7 +29,7 @@ def hosts(
     async def look(desk: Desk) -> None:
         now = desk.clock.now()
         async with desk.database.transaction() as tx:
-            found = [one for one in await list_hosts(tx) if one.failures or not troubled]
+            found = [one for one in await list_hosts(tx) if one.troubled or not troubled]
         if as_json:
             print_json([{**vars(one), "state": _breaker(one, now)} for one in found])
             return
@@ -55,6 +55,8 @@ def _breaker(one: HostState, now: datetime) -> str:
 
 def _state(one: HostState, now: datetime) -> str:
     state = _breaker(one, now)
+    if one.limited_until is not None and one.limited_until > now:
+        return f"asked us to wait, asked again {relative(one.limited_until, now)}"
     if state == "open" and one.open_until is not None:
         return f"left alone, tried again {relative(one.open_until, now)}"
     if state == "closed":

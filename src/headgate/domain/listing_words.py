@@ -29,6 +29,8 @@ _REASONS = {
     "source_rest": "the source asked to be left alone until then",
     "failing": "the last look failed",
     "failed": "the last look failed",
+    "paced": "its site is asked no faster, and others of it are before",
+    "limited": "its site asked us to wait, and is waited for a day at most",
 }
 
 
@@ -42,6 +44,8 @@ class Standing:
     """It was read at least once."""
     watch: Breaker
     host: Breaker
+    limited_until: datetime | None = None
+    """Its site asked us to wait until then."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,8 @@ def health_of(standing: Standing, *, now: datetime) -> Health:
     if state_of(standing.host, now=now) == "open":
         text = breaker_text(standing.host, now=now, subject="Its site")
         return Health("bad", "site away", text, standing.host.open_until)
+    if standing.limited_until is not None and standing.limited_until > now:
+        return Health("warn", "asked to wait", "Its site asked us to wait (429).", standing.limited_until)
     if standing.watch.failures:
         is_open = state_of(standing.watch, now=now) == "open"
         text = breaker_text(standing.watch, now=now)

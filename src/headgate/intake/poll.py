@@ -23,6 +23,7 @@ from headgate.domain.errors import (
     error_class,
 )
 from headgate.domain.listings import Listed
+from headgate.domain.pacing import HORIZON_S, ComeBackLater
 from headgate.domain.polling import PollDecision, PollStand, decide_poll
 from headgate.domain.rhythm import MOST_ARRIVALS, next_look, tier_of
 from headgate.domain.rules import ChannelRules
@@ -54,6 +55,11 @@ PRIORITIES = {"HOT": 1, "WARM": 0, "COLD": -1}
 MOST_PARTS = 25
 """Parts of one answer; no site tells more than 10,000 entries in parts of 500."""
 APART = timedelta(hours=1)
+WHOLE_EVERY = 24
+"""Every so many polls ask for everything: a server that always says "unchanged" would blind us."""
+MAX_WAIT_S = 86_400.0
+LONG_WAIT_S = 60.0
+"""A lane is closed for longer than this only because its host asked for it."""
 
 
 class ListingRows:
@@ -77,7 +83,6 @@ class Look:
     listing: ListingRow
     account: AccountRef
     rules: ChannelRules
-    sources: Sequence[Source]
     reason: str
     now: datetime
     probing: bool = False
@@ -113,6 +118,7 @@ class Poller:
             parse_key=UUID,
             handle=self.poll,
             rows=ListingRows(),
+            runner="poll",
             concurrency=self.settings.poll_concurrency,
         )
 
@@ -123,8 +129,10 @@ class Poller:
             return
         try:
             answer = await self._ask(job, look)
-        except (RateLimited, Elsewhere):
+        except Elsewhere:
             raise
+        except RateLimited as error:
+            await self._put_off(job, look, error)
         except (AuthFailed, Restricted) as error:
             await note_account(job.database, look.account, error, now=look.now)
         except Gone as error:
@@ -146,10 +154,10 @@ class Poller:
     async def _begin(self, job: Job[UUID]) -> Look | None:
         """Decide whether to look; if not, write down why and when to decide again."""
         now = self.clock.now()
+        # Whoever changes a rule makes the listing due anew, so what was true seconds ago will do.
+        rules = (await self.rules.peek_many(job.database, [job.key]))[job.key]
         async with job.database.autocommit() as tx:
-            rules = await self.rules.get(tx, job.key)
             listing = await listings.get_listing(tx, job.key)
-            sources = (await listings.list_sources(tx, [job.key]))[job.key]
         if listing is None or listing.due_at is None or listing.due_at > now:
             return None
         decision = decide_poll(_stand(listing, rules), now=now)
@@ -161,7 +169,7 @@ class Poller:
                 listing.established,
                 listing.sign_in,
             )
-            look = Look(listing, account, rules, sources, decision.reason, now)
+            look = Look(listing, account, rules, decision.reason, now)
             if state_of(listing.host_breaker, now=now) == "closed" or listing.asked:
                 return look
             if await claim_probe(job.database, look.host, now=now):
@@ -177,29 +185,43 @@ class Poller:
     async def _ask(self, job: Job[UUID], look: Look) -> Answer:
         """Ask for all parts of the answer, and tell what of it is new."""
         listing = look.listing
-        cursor = listing.cursor
+        wants_whole = listing.asked or listing.polls % WHOLE_EVERY == WHOLE_EVERY - 1
+        cursor = {} if wants_whole else listing.cursor
         parts: list[Listed] = []
         while not parts or (parts[-1].more and len(parts) < MOST_PARTS):
-            async with self.links.call(look.account, "list", host=listing.host) as link:
+            # An answer that has begun is read to its end; what has not begun waits outside of its slot.
+            patience_s = HORIZON_S if parts else 0.0
+            async with self.links.call(
+                look.account, "list", host=listing.host, patience_s=patience_s
+            ) as link:
                 parts.append(await link.list(listing.key, cursor))
             cursor = parts[-1].cursor
         listed = _join(parts)
         if listed.unchanged:
             return Answer(listed)
-        answered = Answered(
-            listing.channel_id,
-            listed.entries,
-            _with_resets(look.sources, listed.numbers_reset),
-            first_look=listing.succeeded_at is None,
-            bad=listed.bad,
-            complete=listed.complete,
-            told_before=listing.told_before,
-        )
         async with job.database.autocommit() as tx:
+            sources = (await listings.list_sources(tx, [listing.channel_id]))[listing.channel_id]
+            answered = Answered(
+                listing.channel_id,
+                listed.entries,
+                _with_resets(sources, listed.numbers_reset),
+                first_look=listing.succeeded_at is None,
+                bad=listed.bad,
+                complete=listed.complete,
+                told_before=listing.told_before,
+            )
             return Answer(listed, await tell_news(tx, [answered]))
 
     async def _succeed(self, job: Job[UUID], look: Look, answer: Answer) -> None:
         listing, now = look.listing, look.now
+        if _is_quiet(listing, answer.listed):
+            standing = self._standing(look, answer, changed=False)
+            if standing.tier == listing.tier:
+                due_at = self._next(look, standing)
+                await job.finish_with(
+                    listings.unchanged(listing, standing, due_at=due_at, reason=look.reason, now=now)
+                )
+                return
         async with job.finish() as tx:
             rules = (
                 {listing.channel_id: await self.rules.get(tx, listing.channel_id)}
@@ -216,6 +238,23 @@ class Poller:
                 tx, listing, standing, due_at=self._next(look, standing), reason=look.reason, now=now
             ):
                 await enqueue(tx, [Wake(KIND, job.raw_key)])
+
+    async def _put_off(self, job: Job[UUID], look: Look, error: RateLimited) -> None:
+        """Let a poll whose host has no room wait outside of its slot, behind those that wait already."""
+        listing, now = look.listing, look.now
+        wait_s = min(error.retry_after_s, MAX_WAIT_S)
+        is_ours = isinstance(error, ComeBackLater) and wait_s <= LONG_WAIT_S
+        lanes = self.links.manifest(listing.platform).lanes
+        apart_s = 60.0 / lanes["list"].per_minute if "list" in lanes else 0.0
+        async with job.finish() as tx:
+            await listings.put_off_listing(
+                tx,
+                listing,
+                due_at=now + timedelta(seconds=wait_s * self.clock.speed),
+                apart=timedelta(seconds=apart_s * self.clock.speed),
+                reason="paced" if is_ours else "limited",
+                now=now,
+            )
 
     async def _clear_misses(self, tx: Tx, listing: ListingRow, answer: Answer, outcome: Outcome) -> None:
         """Forget what could not be understood before and is not there any more, or is understood now."""
@@ -256,7 +295,8 @@ class Poller:
             rest_until=None if listed.rest_s is None else now + timedelta(seconds=listed.rest_s),
             tier=tier,
             tier_reason=reason,
-            warning="; ".join(listed.warnings)[:500],
+            # What was wrong with a document is wrong until a whole one was read.
+            warning=listing.warning if listed.unchanged else "; ".join(listed.warnings)[:500],
             changed=changed,
         )
 
@@ -340,6 +380,12 @@ def _stand(listing: ListingRow, rules: ChannelRules) -> PollStand:
         watch=listing.breaker,
         rest_until=listing.rest_until,
     )
+
+
+def _is_quiet(listing: ListingRow, listed: Listed) -> bool:
+    """Tell whether nothing but times is to be written: then many polls end in one round trip."""
+    stays = listed.cursor == listing.cursor and listed.moved_to in ("", listing.key)
+    return listed.unchanged and stays and not listing.host_failures and not listing.failures
 
 
 def _join(parts: Sequence[Listed]) -> Listed:

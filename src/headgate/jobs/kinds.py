@@ -13,7 +13,7 @@ from headgate.storage.database import Tx
 
 K = TypeVar("K")
 RowKey_contra = TypeVar("RowKey_contra", contravariant=True)
-RunnerName = Literal["fast", "bulk", "send"]
+RunnerName = Literal["fast", "bulk", "send", "poll"]
 Handler = Callable[[Job[K]], Awaitable[None]]
 
 

@@ -1,4 +1,7 @@
-"""A worker: runners for short work, long work and sends, so that none starves another; one for suspects."""
+"""A worker: runners for short work, long work, sends and polls, so that none starves another.
+
+One more is for suspects.
+"""
 
 from __future__ import annotations
 
@@ -50,12 +53,14 @@ def build_worker(url: str, execution: Execution, settings: JobsSettings) -> Work
     def limits(name: RunnerName) -> dict[str, int]:
         return {kind.name: kind.concurrency for kind in execution.kinds.of_runner(name)}
 
-    sends = limits("send")
+    sends, polls = limits("send"), limits("poll")
     candidates = [
         runner("fast", limits("fast"), settings.fast_concurrency),
         runner("bulk", limits("bulk"), settings.bulk_concurrency),
         # One worker alone must be able to send for as many accounts as the deployment allows.
         runner("send", sends, sum(sends.values())),
+        # A poll mostly waits for its host; those that do must leave the short work alone.
+        runner("poll", polls, sum(polls.values())),
         runner(SUSPECT, {SUSPECT: 0}, 2),
     ]
     return Worker([candidate for candidate in candidates if candidate.entrypoints])

@@ -11,7 +11,7 @@ class SeriesSettings(Section):
     """How listings are looked at: feeds, and series on manga sites."""
 
     poll_concurrency: int = Field(
-        default=5, ge=1, le=1000, description="Listings that are looked at at once over all workers."
+        default=32, ge=1, le=1000, description="Feeds and series that are checked at once over all workers."
     )
     shortest_s: float = interval(300, "Shortest time between two looks at a listing.")
     sweep_s: float = interval(300, "Time between two sweeps of a site that tells all its news at once.")
@@ -37,6 +37,13 @@ class FeedsSettings(Section):
         ge=1024,
         le=100 * 2**20,
         description="Size of a feed at most, also when it is unpacked.",
+    )
+    per_minute: float = Field(
+        default=30,
+        gt=0,
+        le=60000,
+        allow_inf_nan=False,
+        description="Requests a minute to one host at most, where nobody has set its pace.",
     )
     user_agent: str = Field(
         default="Headgate (self-hosted feed reader)",

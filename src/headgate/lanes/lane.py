@@ -67,7 +67,13 @@ class Lanes:
         self._epochs.pop(owner, None)
 
     async def acquire(
-        self, owner: str, kind: str, count: int = 1, *, closes_at_s: float | None = None
+        self,
+        owner: str,
+        kind: str,
+        count: int = 1,
+        *,
+        closes_at_s: float | None = None,
+        horizon_s: float = HORIZON_S,
     ) -> list[Permit] | ComeBack:
         """Take permits for up to `count` calls, or learn when there will be room for one.
 
@@ -79,7 +85,11 @@ class Lanes:
         async with self._database.autocommit() as tx:
             asked_at_s = self._clock.monotonic()
             taken = await rows.take_permits(
-                tx, owner=owner, kind=kind, count=count, horizon_s=_horizon_s(asked_at_s, closes_at_s)
+                tx,
+                owner=owner,
+                kind=kind,
+                count=count,
+                horizon_s=min(horizon_s, _horizon_s(asked_at_s, closes_at_s)),
             )
         if taken is None:
             raise UnknownLane(f"there is no lane for {kind} of {owner}")
@@ -114,13 +124,15 @@ class Lanes:
 
     @asynccontextmanager
     async def call(
-        self, owner: str, kind: str, *, closes_at_s: float | None = None
+        self, owner: str, kind: str, *, closes_at_s: float | None = None, patience_s: float = HORIZON_S
     ) -> AsyncGenerator[Permit, None]:
         """Make one call in the block; wait for its turn before, 5 s at most, else raise `ComeBackLater`.
 
+        Without patience a lane that is not free right now is one to come back to.
+
         A `RateLimited` from the block slows the lane down and goes on to the caller.
         """
-        permit = await self._spent_permit(owner, kind, closes_at_s=closes_at_s)
+        permit = await self._spent_permit(owner, kind, closes_at_s=closes_at_s, patience_s=patience_s)
         try:
             yield permit
         except ComeBackLater:
@@ -153,15 +165,18 @@ class Lanes:
             notice = json.loads(payload)
             self._note_epoch(notice["owner"], notice["kind"], notice["epoch"])
 
-    async def _spent_permit(self, owner: str, kind: str, *, closes_at_s: float | None) -> Permit:
-        patience_ends_at_s = self._clock.monotonic() + HORIZON_S
+    async def _spent_permit(
+        self, owner: str, kind: str, *, closes_at_s: float | None, patience_s: float
+    ) -> Permit:
+        patience_ends_at_s = self._clock.monotonic() + patience_s
         while True:
-            taken = await self.acquire(owner, kind, closes_at_s=closes_at_s)
+            taken = await self.acquire(owner, kind, closes_at_s=closes_at_s, horizon_s=patience_s)
             if isinstance(taken, ComeBack):
                 raise ComeBackLater(taken.delay_s)
             (permit,) = taken
-            if permit.due_at_s > patience_ends_at_s:
-                raise ComeBackLater(permit.due_at_s - self._clock.monotonic())
+            now_s = self._clock.monotonic()
+            if permit.due_at_s > max(patience_ends_at_s, now_s):
+                raise ComeBackLater(permit.due_at_s - now_s)
             await self.wait(permit)
             try:
                 self.spend(permit)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
 from headgate.domain.errors import AuthFailed, Elsewhere, Restricted, WorkError
-from headgate.domain.pacing import LanePlan
+from headgate.domain.pacing import HORIZON_S, LanePlan
 from headgate.lanes.lane import Lanes
 from headgate.lanes.plans import plan_lanes
 
@@ -69,16 +69,17 @@ class Links:
 
     @asynccontextmanager
     async def call(
-        self, account: AccountRef, kind: CallKind, *, host: str = ""
+        self, account: AccountRef, kind: CallKind, *, host: str = "", patience_s: float = HORIZON_S
     ) -> AsyncGenerator[Link, None]:
         """Make one call in the block, when its lane permits it; whatever it raises is one of our errors.
 
-        The lane is the account's, or the host's where one is named: it counts calls by address.
+        The lane is the account's, or the host's where one is named: it counts calls by address. A lane that
+        is not free within the patience raises `ComeBackLater`.
         """
         link = await self.link(account)
         owner = await self._host_lanes(account.platform, host) if host else str(account.id)
         try:
-            async with self.lanes.call(owner, kind), self._classifying(account):
+            async with self.lanes.call(owner, kind, patience_s=patience_s), self._classifying(account):
                 yield link
         except (AuthFailed, Restricted):
             # After the next sign-in this connection would still be that of a session that has ended.

@@ -59,6 +59,7 @@ class ListingState:
             looked=self.succeeded_at is not None or self.swept_at is not None,
             watch=Breaker(self.failures, 0, self.open_until),
             host=Breaker(self.host_failures, 0, self.host_open_until),
+            limited_until=self.due_at if self.reason == "limited" else None,
         )
         return health_of(standing, now=now)
 
@@ -95,6 +96,14 @@ class HostState:
     swept_at: datetime | None
     calls: int
     listings: int
+    limited_until: datetime | None
+    """It asked us to wait; the last of its listings is polled again then."""
+    gone: int
+    """Listings that it says are gone for good."""
+
+    @property
+    def troubled(self) -> bool:
+        return bool(self.failures or self.limited_until or self.gone)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,14 @@ select at, from_tier, to_tier, reason from tier_change where channel_id = %(chan
 -- name: list_hosts
 -- For people: how hosts stand.
 select platform, name, failures, opened, open_until, error_class, error_message, failed_at, swept, due_at, swept_at, calls,
-       (select count(*) from listing l where l.platform = h.platform and l.host = h.name) as listings
-from host h order by platform, name
+       n.listings, n.limited_until, n.gone
+from host h
+cross join lateral (
+    select count(*) as listings, max(l.due_at) filter (where l.reason = 'limited') as limited_until,
+           count(l.gone_at) as gone
+    from listing l where l.platform = h.platform and l.host = h.name
+) as n
+order by platform, name
 
 -- name: list_last_tier_changes
 -- The last changes of each of some listings, newest first.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from headgate.domain.breaker import Breaker
 from headgate.domain.schedule import Tier
-from headgate.storage.database import Tx
+from headgate.storage.database import Statement, Tx
 from headgate.storage.queries import load_queries
 
 Q = load_queries("listings")
@@ -49,6 +49,7 @@ class ListingRow:
     reason: str
     tier: Tier
     tier_pinned: bool
+    polls: int
     tier_reason: str
     arrivals: list[datetime]
     rest_until: datetime | None
@@ -199,6 +200,39 @@ async def plan_after_answer(
             changed=standing.changed,
             now=now,
         )
+    )
+
+
+def unchanged(
+    listing: ListingRow, standing: Standing, *, due_at: datetime, reason: str, now: datetime
+) -> Statement:
+    """Return what writes down an answer without news, to be sent together with others."""
+    return Statement(
+        Q["note_unchanged"],
+        {
+            "channel_id": listing.channel_id,
+            "seen": listing.wake_seq,
+            "due_at": due_at,
+            "reason": reason,
+            "rest_until": standing.rest_until,
+            "tier_reason": standing.tier_reason,
+            "now": now,
+        },
+    )
+
+
+async def put_off_listing(
+    tx: Tx, listing: ListingRow, *, due_at: datetime, apart: timedelta, reason: str, now: datetime
+) -> None:
+    """Let a listing wait for its host, apart from those that wait for it already."""
+    await tx.execute(
+        Q["put_off_listing"],
+        channel_id=listing.channel_id,
+        seen=listing.wake_seq,
+        due_at=due_at,
+        apart=apart,
+        reason=reason,
+        now=now,
     )
 
 

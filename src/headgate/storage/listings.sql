@@ -40,7 +40,7 @@ order by due_at
 -- name: get_listing
 -- One listing with all that a look at it needs to know.
 select l.channel_id, l.platform, c.key, c.title, l.host, l.cursor, l.due_at, l.wake_seq, l.reason, l.tier, l.tier_pinned,
-       l.tier_reason, l.arrivals, l.rest_until, l.asked, l.gone_at is not null as gone, l.succeeded_at, l.warning,
+       l.polls, l.tier_reason, l.arrivals, l.rest_until, l.asked, l.gone_at is not null as gone, l.succeeded_at, l.warning,
        h.failures as host_failures, h.opened as host_opened, h.open_until as host_open_until, h.swept,
        coalesce(w.failures, 0) as failures, coalesce(w.opened, 0) as opened, w.open_until,
        exists (select from miss m where m.channel_id = l.channel_id and m.stage = 'entry') as has_misses,
@@ -86,6 +86,29 @@ update listing set
     changed_at = case when %(changed)s then %(now)s else changed_at end
 where channel_id = %(channel_id)s
 returning due_at <= %(now)s
+
+-- name: note_unchanged
+-- The same after an answer without news, as nobody needs to hear of it: sent together with those of others.
+update listing set
+    due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz when due_at is not null then %(now)s end,
+    planned_at = %(now)s, reason = case when wake_seq = %(seen)s then %(reason)s else reason end,
+    asked = asked and wake_seq <> %(seen)s, checked_at = %(now)s, succeeded_at = %(now)s, polls = polls + 1,
+    rest_until = %(rest_until)s::timestamptz, tier_reason = %(tier_reason)s
+where channel_id = %(channel_id)s
+
+-- name: put_off_listing
+-- Its host has no room: it waits behind those of the host that wait already. What a person asked for waits for nobody,
+-- and stays asked. Whoever wanted something meanwhile has raised `wake_seq`, as ever.
+update listing l set
+    due_at = case when l.wake_seq <> %(seen)s then case when l.due_at is not null then %(now)s end
+        when l.asked then %(due_at)s::timestamptz
+        else greatest(%(due_at)s::timestamptz, %(apart)s::interval + (
+            select max(o.due_at) from listing o
+            where o.platform = l.platform and o.host = l.host and o.reason in ('paced', 'limited')
+              and o.due_at > %(now)s and o.channel_id <> l.channel_id))
+    end,
+    planned_at = %(now)s, reason = case when l.wake_seq = %(seen)s then %(reason)s else l.reason end
+where l.channel_id = %(channel_id)s
 
 -- name: note_tier_change
 -- Kept with its reason; the oldest fall out.

@@ -38,7 +38,9 @@ def failure_of(status: int, headers: Mapping[str, str], *, place: object, now: d
     """Return what a status other than success means for one feed, and for no other."""
     wait_s = retry_after_s(headers, now)
     if status == 429 or (status == 503 and wait_s is not None):
-        return RateLimited(f"{place} asks to wait ({status})", retry_after_s=wait_s or _DEFAULT_WAIT_S)
+        capped = ", for longer than a day; a day is waited" if wait_s == MOST_REST_S else ""
+        message = f"{place} asks to wait ({status}){capped}"
+        return RateLimited(message, retry_after_s=wait_s or _DEFAULT_WAIT_S)
     if status == 410:
         return Gone(f"{place} is gone for good, says its server (410)")
     if status in _COMES_BACK:

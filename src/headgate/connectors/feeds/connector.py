@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
+from dataclasses import replace
 
 import httpx
 
@@ -16,14 +17,13 @@ from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest,
 from headgate.domain.errors import WorkError
 from headgate.kernel.clock import Clock
 
-_POLITE = LaneDefault(per_minute=30, burst=5)
+_BURST = 5
 
 MANIFEST = Manifest(
     platform="feeds",
     title="Feeds (RSS, Atom, JSON Feed)",
     capabilities=frozenset({"listings", "find", "anonymous"}),
     licence="MIT; feedparser is BSD-2-Clause, httpx BSD-3-Clause",
-    lanes={"list": _POLITE, "find": _POLITE},
 )
 
 
@@ -33,13 +33,15 @@ class FeedsConnector(Connector):
     def __init__(self, bounds: FeedBounds, clock: Clock) -> None:
         self._bounds = bounds
         self._clock = clock
+        pace = LaneDefault(per_minute=bounds.per_minute, burst=_BURST)
+        self._manifest = replace(MANIFEST, lanes={"list": pace, "find": pace})
         self._certificates: ssl.SSLContext | None = None
         # One document at a time is enough work for a process that has more to do.
         self._parsing = asyncio.Semaphore(1)
 
     @property
     def manifest(self) -> Manifest:
-        return MANIFEST
+        return self._manifest
 
     async def login(
         self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]

@@ -32,6 +32,8 @@ class FeedBounds:
     user_agent: str = "Headgate"
     allow_private: bool = False
     """Whether feeds on this machine and the local network may be read."""
+    per_minute: float = 30.0
+    """Requests to one host at most."""
 
 
 @dataclass(frozen=True)

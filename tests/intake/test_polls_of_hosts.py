@@ -1,0 +1,150 @@
+"""Polls and their hosts: who is paced or told to wait is put off and says so; nobody else waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+import pytest
+from listing_bench import ListingBench
+
+from headgate.domain.errors import RateLimited
+from headgate.domain.listings import Listed
+from headgate.domain.pacing import Pace
+from headgate.intake.poll import WHOLE_EVERY
+from headgate.testing.link import SimulatedLink
+
+DAY = timedelta(days=1)
+
+
+async def slow_down(listed: ListingBench, host: str) -> None:
+    """Let a host be asked once a minute."""
+    owner = f"host:simulated/{host}"
+    await listed.bench.parts.lanes.adjust(owner, "list", Pace(per_minute=1, burst=2, daily_cap=None))
+
+
+async def test_polls_of_a_paced_host_wait_outside_of_their_slots_one_behind_the_other(
+    listed: ListingBench,
+) -> None:
+    first = await listed.add("first", host="slow.example")
+    await listed.work()
+    await slow_down(listed, "slow.example")
+    others = [await listed.add(f"other-{n}", host="slow.example") for n in range(6)]
+    healthy = await listed.add("healthy", host="quick.example")
+    began_at = listed.bench.clock.now()
+    await listed.ask(first)
+    await listed.work()
+    assert listed.bench.clock.now() == began_at
+    assert (await listed.state(healthy)).polls == 1
+    states = [await listed.state(one) for one in others]
+    waiting = [state for state in states if state.polls == 0]
+    assert len(waiting) >= 2
+    assert {state.reason for state in waiting} <= {"paced", "limited"}
+    due = sorted(state.due_at for state in waiting if state.due_at is not None)
+    assert all(at > began_at for at in due)
+    assert len(set(due)) == len(due)
+
+
+async def test_a_host_that_asks_to_wait_is_shown_with_reason_and_time(listed: ListingBench) -> None:
+    dex = await listed.add("dex")
+    await listed.work()
+    listed.bench.fail("list.began", RateLimited("asks to wait (429)", retry_after_s=7200))
+    await listed.look(dex)
+    now = listed.bench.clock.now()
+    state = await listed.state(dex)
+    assert (state.reason, state.due_at) == ("limited", now + timedelta(hours=2))
+    health = state.health(now=now)
+    assert (health.kind, health.word, health.until) == ("warn", "asked to wait", state.due_at)
+    assert (await listed.host()).limited_until == state.due_at
+    assert await listed.texts("jobs") == []
+
+
+async def test_an_absurd_wait_is_a_day(listed: ListingBench) -> None:
+    dex = await listed.add("dex")
+    listed.bench.fail("list.began", RateLimited("asks to wait (429)", retry_after_s=10**9))
+    await listed.work()
+    assert (await listed.state(dex)).due_at == listed.bench.clock.now() + DAY
+
+
+class Site:
+    """Answers that a listing is unchanged whenever it is asked with a validator."""
+
+    def __init__(self, *warnings: str) -> None:
+        self.warnings = warnings
+        self.asked: list[Mapping[str, str]] = []
+
+    async def list(self, _link: SimulatedLink, _listing: str, cursor: Mapping[str, str]) -> Listed:
+        self.asked.append(dict(cursor))
+        if cursor:
+            return Listed((), dict(cursor), unchanged=True)
+        return Listed((), {"etag": "1"}, warnings=self.warnings)
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+    site = Site("of 3,225 entries only the newest 2,000 are kept")
+
+    async def answer(link: SimulatedLink, listing: str, cursor: Mapping[str, str]) -> Listed:
+        return await site.list(link, listing, cursor)
+
+    monkeypatch.setattr(SimulatedLink, "list", answer)
+    return site
+
+
+async def poll_when_due(listed: ListingBench, times: int) -> None:
+    for _ in range(times):
+        await listed.pass_time(days=2)
+        await listed.work()
+
+
+async def test_a_warning_lasts_until_a_whole_poll_succeeded(listed: ListingBench, site: Site) -> None:
+    dex = await listed.add("dex")
+    await listed.work()
+    await poll_when_due(listed, 1)
+    assert site.asked[-1] == {"etag": "1"}
+    assert "3,225" in (await listed.state(dex)).warning
+    site.warnings = ()
+    await listed.look(dex)
+    assert (await listed.state(dex)).warning == ""
+
+
+async def test_a_persons_check_asks_for_everything(listed: ListingBench, site: Site) -> None:
+    dex = await listed.add("dex")
+    await listed.work()
+    await listed.look(dex)
+    assert site.asked == [{}, {}]
+
+
+async def test_now_and_then_everything_is_asked_for(listed: ListingBench, site: Site) -> None:
+    await listed.add("dex")
+    await listed.work()
+    await poll_when_due(listed, WHOLE_EVERY)
+    assert site.asked.count({}) == 2
+
+
+async def test_an_unchanged_poll_writes_its_times_and_nothing_else(listed: ListingBench, site: Site) -> None:
+    dex = await listed.add("dex")
+    await listed.work()
+    mark, polls = await listed.mark(), (await listed.state(dex)).polls
+    await poll_when_due(listed, 1)
+    state = await listed.state(dex)
+    assert await listed.written_since(mark) == {"listing": 1}
+    assert (state.polls, state.succeeded_at) == (polls + 1, listed.bench.clock.now())
+    assert site.asked[-1]
+
+
+async def test_a_switch_turned_while_an_unchanged_answer_comes_counts(
+    listed: ListingBench, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dex = await listed.add("dex")
+    await listed.work()
+    plain = site.list
+
+    async def answer(link: SimulatedLink, listing: str, cursor: Mapping[str, str]) -> Listed:
+        await listed.bench.switch("dex", on=False)
+        return await plain(link, listing, cursor)
+
+    monkeypatch.setattr(SimulatedLink, "list", answer)
+    await poll_when_due(listed, 1)
+    state = await listed.state(dex)
+    assert (state.due_at, state.reason) == (None, "disabled")
