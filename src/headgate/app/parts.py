@@ -39,7 +39,7 @@ from headgate.outflow.fire import Firing
 from headgate.outflow.inbox import pruning_kind
 from headgate.outflow.notify import Notifier
 from headgate.outflow.push_addresses import PushAddresses
-from headgate.outflow.push_out import PushOut
+from headgate.outflow.push_out import Pusher, PushOut
 from headgate.outflow.sender import Sender
 from headgate.storage.database import Database
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault
@@ -100,11 +100,12 @@ def build_parts(
     clock: Clock,
     randomness: Randomness,
     connectors: Mapping[str, Connector],
+    pusher: Pusher | None = None,
 ) -> Parts:
     """Put the parts together; nothing is opened or started."""
     ids = Ids(clock, randomness.fork("ids"))
     lanes = Lanes(database, clock)
-    pusher = AppriseOut()
+    pusher = pusher or AppriseOut()
     secrets = StoredSecrets(database, settings.data.dir)
     links = Links(connectors, lanes, secrets, settings.outflow.messages_per_minute)
     rules = RulesCache(Knobs(**settings.intake.model_dump()), clock)
@@ -163,7 +164,7 @@ def _sender(settings: Settings, links: Links, clock: Clock, ids: Ids, randomness
     )
 
 
-def _push_out(settings: Settings, pusher: AppriseOut, lanes: Lanes, clock: Clock, ids: Ids) -> PushOut:
+def _push_out(settings: Settings, pusher: Pusher, lanes: Lanes, clock: Clock, ids: Ids) -> PushOut:
     return PushOut(
         pusher=pusher,
         lanes=lanes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import os
 import sys
 import tempfile
@@ -23,10 +24,15 @@ if TYPE_CHECKING:
     from headgate.kernel.clock import Clock
     from headgate.kernel.randomness import Randomness
     from headgate.kernel.settings import Settings
+    from headgate.outflow.push_out import Pusher
     from headgate.storage.database import Database
     from headgate.testing.simulator import FanoutOutcome, ListingOutcome, Outcome, Product
 
     AnyOutcome = Outcome | FanoutOutcome | ListingOutcome
+
+
+SHARE = 10
+"""Plays that a process of several gives before the next one is started."""
 
 
 def sim(
@@ -37,6 +43,7 @@ def sim(
         Literal["intake", "fanout", "listings"],
         typer.Option(help="What is played: reading streams, sending, or looking at listings."),
     ] = "intake",
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes play at the same time.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Play the product against a faulty world and judge what came of it.
@@ -51,7 +58,9 @@ def sim(
             f"There is no level {faults!r} of faults.", remedy=f"Take one of: {', '.join(FAULTS)}."
         )
     _fix_hashes()
-    outcomes = asyncio.run(_play_all(range(seed, seed + plays), faults, what))
+    seeds = range(seed, seed + plays)
+    play = _play_all(seeds, faults, what) if jobs == 1 else _play_apart(seeds, faults, what, jobs)
+    outcomes = asyncio.run(play)
     failed: list[AnyOutcome] = [outcome for outcome in outcomes if outcome.failures]
     if as_json:
         print_json({"faults": faults, "failed": len(failed), "plays": [asdict(o) for o in outcomes]})
@@ -86,6 +95,41 @@ async def _play_all(seeds: Iterable[int], faults: str, what: str) -> list[AnyOut
     return outcomes
 
 
+async def _play_apart(seeds: range, faults: str, what: str, jobs: int) -> list[AnyOutcome]:
+    """Let several processes play shares of the seeds on one server, a few plays each time."""
+    from headgate.testing.simulator import FanoutOutcome, ListingOutcome, Outcome
+
+    kinds: dict[str, type[AnyOutcome]] = {"fanout": FanoutOutcome, "listings": ListingOutcome}
+    shares = [seeds[first : first + SHARE] for first in range(0, len(seeds), SHARE)]
+    free = asyncio.Semaphore(jobs)
+    async with _server() as url:
+        with progress_bar("plays", total=len(seeds)) as advance:
+
+            async def play(share: range) -> list[AnyOutcome]:
+                async with free:
+                    told = await _play_share(share, faults, what, url)
+                advance(len(share))
+                return [kinds.get(what, Outcome)(**outcome) for outcome in told]
+
+            played = await asyncio.gather(*(play(share) for share in shares))
+    return [outcome for outcomes in played for outcome in outcomes]
+
+
+async def _play_share(share: range, faults: str, what: str, url: str) -> list[dict[str, Any]]:
+    """Run this command for some seeds in a process of its own, and return the outcomes that it prints."""
+    options = {"--seed": share.start, "--plays": len(share), "--faults": faults, "--what": what}
+    words = [str(word) for option in options.items() for word in option]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "headgate", "sim", *words, "--json"),
+        env={**os.environ, "HEADGATE_DATABASE_URL": url, "HEADGATE_LOG_LEVEL": "ERROR"},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    told, _ = await process.communicate()
+    if process.returncode not in {0, FAILED}:
+        raise RuntimeError(f"the plays {share.start} to {share.stop - 1} ended with {process.returncode}")
+    return json.loads(told)["plays"]
+
+
 @asynccontextmanager
 async def _server() -> AsyncGenerator[str, None]:
     """A server of our own that need not survive anything, or the one of the settings."""
@@ -103,6 +147,12 @@ async def _server() -> AsyncGenerator[str, None]:
 
 
 @functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Return where the key of the plays' secrets is kept, until the process ends."""
+    return tempfile.TemporaryDirectory(prefix="headgate-sim-")
+
+
+@functools.cache
 def _simulated_settings() -> Settings:
     from headgate.kernel.settings import load_settings
 
@@ -111,7 +161,7 @@ def _simulated_settings() -> Settings:
     return load_settings(
         {
             "HEADGATE_JOBS_TICK_S": "3",
-            "HEADGATE_DATA_DIR": "/nonexistent",
+            "HEADGATE_DATA_DIR": _folder().name,
             "HEADGATE_SERIES_SHORTEST_S": "60",
             "HEADGATE_SERIES_SWEEP_S": "60",
             "HEADGATE_SERIES_NET_S": "600",
@@ -120,7 +170,9 @@ def _simulated_settings() -> Settings:
     )
 
 
-def build_product(database: Database, clock: Clock, randomness: Randomness, connector: Connector) -> Product:
+def build_product(
+    database: Database, clock: Clock, randomness: Randomness, connector: Connector, pusher: Pusher
+) -> Product:
     """Wire the product as a real process does, without the web."""
     from headgate.app.loops import Listeners, keep_going, run_tick
     from headgate.app.parts import build_parts
@@ -134,6 +186,7 @@ def build_product(database: Database, clock: Clock, randomness: Randomness, conn
         clock=clock,
         randomness=randomness,
         connectors={"simulated": connector},
+        pusher=pusher,
     )
 
     async def follow(account: str) -> None:
@@ -145,7 +198,15 @@ def build_product(database: Database, clock: Clock, randomness: Randomness, conn
     def listen() -> Coroutine[Any, Any, None]:
         return keep_going(parts, "the listeners", Listeners(parts).run)
 
-    return Product(parts.execution, parts.kinds, tick, listen, follow)
+    return Product(
+        execution=parts.execution,
+        kinds=parts.kinds,
+        tick=tick,
+        listen=listen,
+        follow=follow,
+        close=parts.links.close,
+        data_dir=parts.settings.data.dir,
+    )
 
 
 def _print_outcomes(

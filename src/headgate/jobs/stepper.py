@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
@@ -16,6 +17,8 @@ from headgate.jobs.job import Settlement
 from headgate.jobs.runner import picked_from
 from headgate.storage.database import Connection
 
+ClaimedJob = models.Job
+
 
 @dataclass
 class Stepper:
@@ -25,16 +28,19 @@ class Stepper:
     connection: Connection
     owner: UUID
     heartbeat_timeout_s: float
+    kinds: Sequence[str] | None = None
+    """The names of the kinds that it takes; all if nothing is said."""
     _running: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
         self._queries = FencedQueries(PsycopgDriver(self.connection), owner=self.owner)
-        names = [SUSPECT, *(kind.name for kind in self.execution.kinds)]
+        known = [kind.name for kind in self.execution.kinds]
+        names = [SUSPECT, *(known if self.kinds is None else self.kinds)]
         self._entrypoints = {
             types.QueueEntrypoint(name): EntrypointExecutionParameter(concurrency_limit=0) for name in names
         }
 
-    async def claim(self) -> models.Job | None:
+    async def claim(self) -> ClaimedJob | None:
         """Claim the next job, if there is one."""
         jobs = await self._queries.dequeue(
             batch_size=1,
@@ -45,16 +51,20 @@ class Stepper:
         )
         return jobs[0] if jobs else None
 
-    async def execute(self, job: models.Job) -> tuple[Picked, Settlement]:
+    def pick(self, job: ClaimedJob) -> Picked:
+        """Read a claimed row as ours."""
+        return picked_from(job, self.owner)
+
+    async def execute(self, job: ClaimedJob) -> tuple[Picked, Settlement]:
         """Carry out a claimed job."""
-        picked = picked_from(job, self.owner)
+        picked = self.pick(job)
         self._running.add(job.id)
         try:
             return picked, await self.execution.run(picked)
         finally:
             self._running.discard(job.id)
 
-    async def settle(self, job: models.Job, settlement: Settlement) -> None:
+    async def settle(self, job: ClaimedJob, settlement: Settlement) -> None:
         """Do what the buffered flush does."""
         self._queries.settlements[job.id] = settlement
         await self._queries.log_jobs([(job, "successful", None)])

@@ -31,6 +31,8 @@ class Call:
     finished_at: datetime | None = None
     finished_s: float | None = None
     outcome: str = "open"
+    wait_s: float = 0.0
+    """How long the platform asked to be left alone."""
 
 
 class Effect(NamedTuple):
@@ -68,9 +70,9 @@ class CallLog:
         self._calls.append(call)
         return call
 
-    def finish(self, call: Call, outcome: str) -> None:
+    def finish(self, call: Call, outcome: str, *, wait_s: float = 0.0) -> None:
         call.finished_at, call.finished_s = self._clock.now(), self._clock.monotonic()
-        call.outcome = outcome
+        call.outcome, call.wait_s = outcome, wait_s
 
     def record(
         self, call: Call, kind: EffectKind, *, place: str, key: str, message_key: str, text: str, media: str

@@ -164,8 +164,8 @@ class SimulatedLink:
         try:
             if world.on_point is not None:
                 await world.on_point(f"{kind}.began")
-            if world.profile.latency_s:
-                await world.clock.sleep(world.profile.latency_s)
+            if latency_s := world.profile.latency_of(kind):
+                await world.clock.sleep(latency_s)
             world.advance()
             self._check(kind)
             if not world.faults.quiet:
@@ -177,7 +177,8 @@ class SimulatedLink:
                 await world.on_point(f"{kind}.after_effect")
             self._fail_after(kind)
         except BaseException as error:
-            world.log.finish(call, type(error).__name__)
+            wait_s = error.seconds if isinstance(error, SimFlood) else 0.0
+            world.log.finish(call, type(error).__name__, wait_s=wait_s)
             raise
         world.log.finish(call, "ok")
         return answer
@@ -271,7 +272,7 @@ class SimulatedLink:
         validators = dict(validators_of(entries))
         if cursor.get("etag") == validators["etag"]:
             return Listed((), validators, unchanged=True)
-        return Listed(entries, validators)
+        return Listed(entries, validators, complete=self._world.listings[listing].complete)
 
     def _sweep(self, site: str, cursor: Mapping[str, str]) -> Swept:
         """Tell what has changed on a host in the order of its changes; the last one told is told again."""

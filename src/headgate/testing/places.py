@@ -109,6 +109,8 @@ class Listing:
     posted: dict[str, Entry] = field(default_factory=dict[str, Entry])
     changed_at: dict[str, datetime] = field(default_factory=dict[str, datetime])
     """When each posted entry got its present form."""
+    complete: bool = False
+    """It answers with everything that it has, and says so."""
 
     def newest(self, now: datetime) -> tuple[Entry, ...]:
         """Return the newest entries, newest first; an entry that was posted again replaces its old self."""

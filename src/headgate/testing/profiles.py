@@ -81,6 +81,8 @@ class Profile:
     """Calls of an account in any 60 s after which the platform signals a flood."""
     lanes: Mapping[CallKind, LaneDefault] = field(default_factory=lambda: dict(_LANES))
     latency_s: float = 0.0
+    upload_s: float = 0.0
+    """An upload takes so much longer than other calls."""
     chunk_bytes: int = 16_384
 
     def __post_init__(self) -> None:
@@ -107,6 +109,10 @@ class Profile:
         if choices.chance(self.future_chance):
             return int(1000 * choices.uniform(0, self.skew_s))
         return 0
+
+    def latency_of(self, kind: str) -> float:
+        """Return how long a call of a kind takes."""
+        return self.latency_s + (self.upload_s if kind == "upload" else 0.0)
 
     def manifest(self) -> Manifest:
         """Return what a connector to such a platform says of itself."""

@@ -40,6 +40,11 @@ class World(PlatformState):
             topic = target.choices.choice(target.topics) if target.topics else ""
             target.posted.append(self._row(target, at_ms, self._generate(target, shape), topic=topic))
 
+    def clear(self, stream: str, *, first: int, count: int) -> None:
+        """Remove some messages of a history for good, so that nothing is left where they were."""
+        for row in self.stream(stream).posted[first : first + count]:
+            row.deleted_ms = row.arrived_ms + 1
+
     def schedule(self, stream: str, pace: Pace, *, theme: str = "prints") -> None:
         """Let messages come by themselves, as a pure function of the seed and the time."""
         target = self.stream(stream)
@@ -65,8 +70,12 @@ class World(PlatformState):
         author: str = "someone",
         from_bot: bool = False,
         sent_at: datetime | None = None,
+        heard: bool = True,
     ) -> Message:
-        """Post a message: as written, or generated (of a shape) if nothing is written."""
+        """Post a message: as written, or generated (of a shape) if nothing is written.
+
+        One that is not `heard` comes with no live event, as if it had come while nobody listened.
+        """
         self.advance()
         target = self._open_stream(stream)
         content: Content
@@ -74,7 +83,7 @@ class World(PlatformState):
             content = Written(text, author, from_bot, tuple(files), tuple(links))
         else:
             content = self._generate(target, shape)
-        return self._publish(target, content, topic=topic, album=album, sent_at=sent_at)
+        return self._publish(target, content, topic=topic, album=album, sent_at=sent_at, heard=heard)
 
     def post_set(
         self, stream: str, *, parts: int, topic: str = "", theme: str = "prints", albums: bool = True
@@ -148,6 +157,11 @@ class World(PlatformState):
         """Put an entry into a listing, or replace the one with its key."""
         self.listings[listing].posted[entry.key] = entry
         self.listings[listing].changed_at[entry.key] = self.clock.now()
+
+    def withdraw(self, listing: str, key: str) -> None:
+        """Take an entry out of a listing again."""
+        del self.listings[listing].posted[key]
+        del self.listings[listing].changed_at[key]
 
     def create_topic(self, stream: str, topic: str) -> None:
         self.stream(stream).topics.append(topic)
@@ -244,12 +258,14 @@ class World(PlatformState):
         topic: str = "",
         album: str = "",
         sent_at: datetime | None = None,
+        heard: bool = True,
     ) -> Message:
         row = self._row(stream, self.now_ms, content, topic=topic, album=album)
         if sent_at is not None:
             row.skew_ms = to_ms(sent_at) - row.arrived_ms
         stream.posted.append(row)
-        self.timeline.tell(Happening("message", stream.key, row, row.arrived_ms))
+        if heard:
+            self.timeline.tell(Happening("message", stream.key, row, row.arrived_ms))
         self._draw_changes(stream, row)
         return self.tell(row)
 

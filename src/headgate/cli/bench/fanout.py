@@ -26,7 +26,7 @@ from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import load_settings
 from headgate.storage.database import connect
 from headgate.testing import PRESETS, SimulatedConnector, World
-from headgate.testing.simulator.fanout import plan_runs
+from headgate.testing.simulator.fanout_plan import plan_runs
 
 ACCOUNTS = 8
 LEAST_RATIO = 0.5

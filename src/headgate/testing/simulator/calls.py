@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from headgate.testing.call_log import Call
 from headgate.testing.simulator.person import Off, Person
+from headgate.testing.simulator.under_way import UNDER_WAY_S, over_at_s
 from headgate.testing.world import World
 
 WINDOW_S = 60.0
-UNDER_WAY_S = 8.0
-"""How long a call may take from the decision to make it: its lane's patience, and some steps of others."""
 REFUSALS = frozenset({"SimBanned", "SimAuthError"})
 
 
@@ -46,7 +45,7 @@ def _check_pace(world: World) -> Iterator[str]:
 def _check_disabled(world: World, person: Person) -> Iterator[str]:
     """Nobody asks for a channel that is switched off, but for what was under way."""
     for off in person.offs:
-        since_s = _over_at_s(off.since_s, person)
+        since_s = over_at_s(person.stage, off.since_s, UNDER_WAY_S)
         for call in world.log.calls():
             if since_s < call.began_s < off.until_s and _is_about(call, off):
                 yield f"a {call.kind} call for {off.key} at {call.began_s:.1f} s, off at {off.since_s:.1f} s"
@@ -60,19 +59,10 @@ def _check_refused(world: World, person: Person) -> Iterator[str]:
         for call in world.log.calls(account=account):
             if refused_s is not None and any(refused_s <= at_s <= call.began_s for at_s in signed_in_s):
                 refused_s = None
-            if refused_s is not None and call.began_s > _over_at_s(refused_s, person):
+            if refused_s is not None and call.began_s > over_at_s(person.stage, refused_s, UNDER_WAY_S):
                 yield f"a {call.kind} call by {account} at {call.began_s:.1f} s, refused at {refused_s:.1f} s"
             if refused_s is None and call.outcome in REFUSALS and call.finished_s is not None:
                 refused_s = call.finished_s
-
-
-def _over_at_s(since_s: float, person: Person) -> float:
-    """Return when everything is over that was under way, also in processes that were stopped meanwhile."""
-    over_s = since_s + UNDER_WAY_S
-    for began_s, ended_s in sorted(person.stage.pauses):
-        if began_s <= over_s:
-            over_s = max(over_s, ended_s + UNDER_WAY_S)
-    return over_s
 
 
 def _is_about(call: Call, off: Off) -> bool:

@@ -6,7 +6,8 @@ true only when everything has come to rest, in the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from uuid import UUID
 
 from headgate.domain.filters import KEPT
 from headgate.storage.database import Connection, Tx
@@ -22,10 +23,13 @@ async def check_always(world: World, director: Connection) -> list[str]:
     return failures
 
 
-async def check_rest(world: World, director: Connection, *, last_forms: bool) -> list[str]:
+async def check_rest(
+    world: World, director: Connection, *, last_forms: bool, pins: Mapping[UUID, str] | None = None
+) -> list[str]:
     """Return everything that is lost, doubled, shown or hidden wrongly, or not at rest.
 
-    With `last_forms` messages must be known as they are now, otherwise as they have been at any time.
+    With `last_forms` messages must be known as they are now, otherwise as they have been at any time. What a
+    person pinned must be as it was pinned.
     """
     channels = await read_channels(world, director)
     failures = [*_check_followed(world, channels)]
@@ -38,6 +42,7 @@ async def check_rest(world: World, director: Connection, *, last_forms: bool) ->
             *_check_shown(channel),
             *_check_read_whole(world, channel),
             *_check_misses(channel),
+            *_check_pin(channel, (pins or {}).get(channel.row.id)),
         ]
     unrest = await Tx(director).raw(_UNREST)
     return [*failures, *(str(row["left"]) for row in unrest)]
@@ -106,6 +111,12 @@ def _check_counters(channel: Channel) -> Iterator[str]:
     ends = [span.end for spans in channel.covered.values() for span in spans]
     if ends and max(ends) > (row.head or 0) + 1:
         yield f"{channel.name} is covered beyond the newest message that was heard of"
+
+
+def _check_pin(channel: Channel, pinned: str | None) -> Iterator[str]:
+    """What a person chose stays, whatever the schedule would choose."""
+    if pinned is not None and channel.row.tier != pinned:
+        yield f"{channel.name} is checked as {channel.row.tier}, pinned to {pinned}"
 
 
 def _check_items(channel: Channel) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from headgate.kernel.randomness import Randomness
 from headgate.storage.database import Connection
 from headgate.testing.platform import SimulatedConnector
+from headgate.testing.receiver import Receiver
 from headgate.testing.simulator.process import Process, ProductFactory
 from headgate.testing.simulator.stage import Stage
 from headgate.testing.world import World
@@ -25,10 +26,13 @@ class Ensemble:
     listens: bool = True
     processes: list[Process] = field(default_factory=list[Process])
     gone: list[Process] = field(default_factory=list[Process])
+    stops: int = 0
+    """How many ended in order."""
 
     def __post_init__(self) -> None:
         self.randomness = Randomness(self.seed).fork("processes")
         self.connector = SimulatedConnector(self.world)
+        self.receiver = Receiver(self.world)
 
     def start_process(self) -> None:
         number = len(self.processes) + len(self.gone)
@@ -38,6 +42,7 @@ class Ensemble:
             name=f"process {number}",
             build=self.build,
             connector=self.connector,
+            pusher=self.receiver,
             randomness=self.randomness.fork(str(number)),
             listens=self.listens,
         )
@@ -45,10 +50,26 @@ class Ensemble:
         self.processes.append(process)
 
     async def replace_dead(self) -> None:
-        """Bury whoever died, and start another in its place."""
-        for process in [process for process in self.processes if process.troupe.crashed]:
-            await self.lose(process)
+        """Bury whoever died, see off whoever ended in order, and start another in the place of each."""
+        for process in [one for one in self.processes if one.troupe.crashed or one.stopped]:
+            if process.troupe.crashed:
+                await self.lose(process)
+            else:
+                await self._see_off(process)
             self.start_process()
+
+    def stop_one(self, choices: Randomness) -> None:
+        """Ask one of the processes to end in order."""
+        running = [process for process in self.processes if not process.troupe.crashed]
+        if running:
+            choices.choice(running).stop()
+
+    async def _see_off(self, process: Process) -> None:
+        self.processes.remove(process)
+        self.gone.append(process)
+        await process.dispose()
+        await process.close()
+        self.stops += 1
 
     async def lose(self, process: Process) -> None:
         """Bury a process; whatever it was about to do, it never does."""
@@ -57,6 +78,11 @@ class Ensemble:
         process.troupe.crashed = True
         await process.bury(self.director)
         self.world.disconnect()
+
+    @property
+    def statements(self) -> int:
+        """How many statements the jobs of all of them needed."""
+        return sum(process.counted["statements"] for process in [*self.processes, *self.gone])
 
     async def dispose(self) -> None:
         for process in [*self.processes, *self.gone]:

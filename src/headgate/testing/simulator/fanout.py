@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
-from uuid import UUID
 
-from headgate.domain.recurrence import daily
 from headgate.domain.windows import Window
 from headgate.jobs.letters import replay
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.outflow import reminders
-from headgate.outflow.drafts import Draft, DraftPart
-from headgate.outflow.runs import make_run
-from headgate.storage.channels import upsert_account
-from headgate.storage.database import Connection, Tx
-from headgate.storage.media import add_media
+from headgate.storage.database import Connection
 from headgate.testing.faults import FaultRates
-from headgate.testing.platform import SimulatedConnector
 from headgate.testing.profiles import Profile, plain
+from headgate.testing.simulator.company import Company
 from headgate.testing.simulator.database import StagedDatabase, connect_shadowed
+from headgate.testing.simulator.ensemble import Ensemble
+from headgate.testing.simulator.fanout_judge import SHARES, Share, check_fanout
+from headgate.testing.simulator.fanout_plan import plan_runs
+from headgate.testing.simulator.operator import Operator
 from headgate.testing.simulator.process import Process, ProductFactory
-from headgate.testing.simulator.stage import Perils, Stage, StageClock
+from headgate.testing.simulator.stage import Perils, Stage, StageClock, TrueClock
+from headgate.testing.simulator.steering import Steering
 from headgate.testing.world import World
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
-PICTURE = bytes(range(256)) * 40
 LOOK_S = 2.0
-FIRST_FIRE = 9 * 60
-RESUMED_WITHIN_S = 20.0
-"""Ten seconds until a dead sender's lease has ended, and ten until the next message goes."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +56,10 @@ class FanoutScript:
     crash_at: int | None = None
     at_close: Literal["stop", "carry"] = "stop"
     established: bool = True
+    punctual: bool = False
+    """Nothing goes wrong, so that everybody begins at once and nobody takes longer than the pace."""
+    steered: bool = False
+    """A person pauses, resumes and cancels runs, and groups shut accounts out, while things go wrong."""
     happenings: Sequence[Happening] = ()
     """What happens when, in the order of time."""
 
@@ -97,29 +94,33 @@ class Fanout:
     url: str
     script: FanoutScript
     build: ProductFactory
-    processes: list[Process] = field(default_factory=list[Process])
-    gone: list[Process] = field(default_factory=list[Process])
 
     async def run(self) -> FanoutOutcome:
         async with await connect_shadowed(self.url, "director") as director:
             await _tell_time(director, START)
             self.stage = Stage(self.seed, START, tell_time=lambda now: _tell_time(director, now))
             self.world = self._build_world()
-            self._connector = SimulatedConnector(self.world)
-            self._randomness = Randomness(self.seed).fork("processes")
+            self.ensemble = Ensemble(
+                self.seed, self.url, self.stage, self.world, self.build, director, listens=False
+            )
+            self.company = Company(self.stage)
             self.desk = StagedDatabase(self.url, StageClock(self.stage), self.stage, name="person")
             try:
                 await self._plan()
                 await self._direct(director)
                 return await self._judge(director)
             finally:
+                await self.company.see_off()
                 await self.desk.close()
-                for process in [*self.processes, *self.gone]:
-                    await process.dispose()
-                    await process.close()
+                await self.ensemble.dispose()
+
+    @property
+    def processes(self) -> list[Process]:
+        """Those that run now."""
+        return self.ensemble.processes
 
     def _build_world(self) -> World:
-        world = World(self.seed, StageClock(self.stage), self.script.profile, rates=self.script.rates)
+        world = World(self.seed, TrueClock(self.stage), self.script.profile, rates=self.script.rates)
         for account in self.script.accounts:
             world.add_account(account)
         for number in range(self.script.targets):
@@ -129,7 +130,7 @@ class Fanout:
 
     async def _plan(self) -> None:
         """Write the reminders, and let each begin now."""
-        self.ids = Ids(StageClock(self.stage), self._randomness.fork("ids"))
+        self.ids = Ids(StageClock(self.stage), Randomness(self.seed).fork("ids"))
         async with self.desk.transaction() as tx:
             await plan_runs(
                 tx,
@@ -155,7 +156,8 @@ class Fanout:
         script, stage = self.script, self.stage
         stage.perils, stage.crash_at = script.perils, script.crash_at
         for _ in range(script.processes):
-            self._start_process()
+            self.ensemble.start_process()
+        self._invite_people()
         waiting = deque(script.happenings)
         troubled = script.rates != FaultRates() or script.perils != Perils()
         self._unsettled = True
@@ -163,18 +165,32 @@ class Fanout:
             if troubled and stage.elapsed_s >= script.troubled_s:
                 troubled, stage.perils = False, Perils()
                 self.world.calm()
+                await self.company.see_off()
             while waiting and waiting[0].at_s <= stage.elapsed_s:
                 await waiting.popleft().do(self)
             await self._mend_accounts(director)
+            if not troubled:
+                await self.steering.resume_all()
             await self._replay_letters()
             turns = [script.longest_s, *(next_one.at_s for next_one in list(waiting)[:1])]
             turns += [script.troubled_s] if troubled else []
             await stage.play(
-                until_s=min(stage.elapsed_s + LOOK_S, *turns), between=lambda: self._replace_dead(director)
+                until_s=min(stage.elapsed_s + LOOK_S, *turns), between=self.ensemble.replace_dead
             )
             self._unsettled = await _count(
-                director, "select count(*) from run where ended_at is null or due_at is not null"
+                director,
+                "select (select count(*) from run where ended_at is null or due_at is not null)"
+                " + (select count(*) from dead_letter where state = 'open')",
             )
+
+    def _invite_people(self) -> None:
+        """Let people steer and stop things while they go wrong."""
+        choices = Randomness(self.seed)
+        self.steering = Steering(self.stage, self.world, self.desk, choices.fork("steering"))
+        operator = Operator(self.stage, self.ensemble, choices.fork("operator"))
+        self.company.start("operator", operator.live_on(self.script.perils))
+        if self.script.steered:
+            self.company.start("person", self.steering.meddle())
 
     async def _mend_accounts(self, director: Connection) -> None:
         """Sign accounts in again when the platform would let them, as a person does."""
@@ -193,28 +209,6 @@ class Fanout:
                 kinds = self.processes[0].product.kinds
                 await replay(tx, kinds, row["id"], now=self.stage.now())
 
-    async def _replace_dead(self, director: Connection) -> None:
-        for process in [process for process in self.processes if process.troupe.crashed]:
-            self.processes.remove(process)
-            self.gone.append(process)
-            await process.bury(director)
-            self.world.disconnect()
-            self._start_process()
-
-    def _start_process(self) -> None:
-        number = len(self.processes) + len(self.gone)
-        process = Process(
-            stage=self.stage,
-            url=self.url,
-            name=f"process {number}",
-            build=self.build,
-            connector=self._connector,
-            randomness=self._randomness.fork(str(number)),
-            listens=False,
-        )
-        process.start()
-        self.processes.append(process)
-
     async def _judge(self, director: Connection) -> FanoutOutcome:
         rows = await (
             await director.execute("select state, summary from run order by account_name")
@@ -232,7 +226,7 @@ class Fanout:
             ),
             doubled=len(log.doubled_sends()),
             uncertain=await _count(director, "select count(*) from part where state = 'uncertain'"),
-            statements=sum(process.counted["statements"] for process in [*self.processes, *self.gone]),
+            statements=self.ensemble.statements,
             most_in_a_minute=max(
                 (log.most_sends_within(60.0, account=name) for name in self.script.accounts), default=0
             ),
@@ -241,94 +235,11 @@ class Fanout:
             crashes=self.stage.crashes,
             trace=self.stage.trace,
         )
-        outcome.failures.extend(await self._find_failures(director, outcome))
-        return outcome
-
-    async def _find_failures(self, director: Connection, outcome: FanoutOutcome) -> list[str]:
-        """Compare what the platform saw with what we believe, message by message."""
-        failures: list[str] = []
         if self._unsettled:
-            failures.append(f"not at rest after {self.stage.elapsed_s:.0f} s: {outcome.states}")
-        arrived = Counter((effect.account, effect.place, effect.key) for effect in self.world.log.sends())
-        cursor = await director.execute(
-            "select r.account_name, d.target_key, p.key, p.state, d.state from part p"
-            " join delivery d on d.run_id = p.run_id and d.number = p.delivery join run r on r.id = p.run_id"
-        )
-        for account, target, key, state, delivery in await cursor.fetchall():
-            times = arrived.pop((account, target, key), 0)
-            if times > 1:
-                failures.append(f"{target} got {key} {times} times")
-            if state == "sent" and not times:
-                failures.append(f"{key} is believed to be sent to {target}, and is not")
-            if times and state not in {"sent", "uncertain"}:
-                failures.append(f"{target} has {key}, which is believed to be {state}")
-            if state in {"planned", "sending"} and delivery in {"sent", "pending", "sending"}:
-                failures.append(f"{key} is {state} of a delivery that is {delivery}")
-        failures += [f"{place} got a message that nobody planned" for _, place, _ in arrived]
-        failures += self._find_pace_failures(outcome)
-        if self.script.profile.dedupe.kind != "none" and outcome.uncertain:
-            failures.append(f"{outcome.uncertain} uncertain on a platform that knows its keys")
-        return failures
-
-    def _find_pace_failures(self, outcome: FanoutOutcome) -> list[str]:
-        lane = self.script.profile.lanes["send"]
-        failures: list[str] = []
-        if outcome.most_in_a_minute > lane.per_minute + lane.burst:
-            failures.append(f"{outcome.most_in_a_minute} messages within a minute")
-        for crashed_s in self.stage.crashed_s:
-            later = [call.began_s for call in self.world.log.calls("send") if call.began_s > crashed_s]
-            if self.script.crash_at and later and min(later) > crashed_s + RESUMED_WITHIN_S:
-                failures.append(f"went on {min(later) - crashed_s:.1f} s after a crash")
-        return failures
-
-
-async def plan_runs(
-    tx: Tx,
-    world: World,
-    parts: Sequence[str],
-    *,
-    window: Window,
-    at_close: Literal["stop", "carry"] = "stop",
-    established: bool = True,
-    ids: Ids,
-    now: datetime,
-) -> list[UUID]:
-    """Let each account of the world send these parts to every group, beginning now; return the accounts."""
-    picture = await add_media(tx, ids.new(), name="a.png", mime_type="image/png", content=PICTURE, now=now)
-    groups = {ids.new(): group for group in world.groups.values()}
-    rows = [{"id": str(key), "key": group.key, "title": group.title} for key, group in groups.items()]
-    await tx.raw(
-        "insert into target (id, platform, key, title, created_at)"
-        " select g.id, 'simulated', g.key, g.title, $2"
-        " from jsonb_to_recordset($1::text::jsonb) as g (id uuid, key text, title text)",
-        [json.dumps(rows), now],
-    )
-    accounts: list[UUID] = []
-    for account in world.accounts:
-        account_id = await upsert_account(
-            tx, ids.new(), platform="simulated", name=account, established=established, now=now
-        )
-        draft = Draft(
-            title=f"From {account}",
-            account_id=account_id,
-            parts=tuple(_part(text, picture.id) for text in parts),
-            schedule=daily(window.start if not window.holds(FIRST_FIRE) else FIRST_FIRE),
-            window=window,
-            targets=tuple(groups),
-            at_close=at_close,
-        )
-        saved = await reminders.create(tx, draft, ids=ids, now=now)
-        # Only the run that is made here counts.
-        await reminders.pause(tx, saved.id, now=now)
-        await make_run(tx, saved.id, trigger="person", fire_at=now, now=now, ids=ids)
-        accounts.append(account_id)
-    return accounts
-
-
-def _part(text: str, picture_id: UUID) -> DraftPart:
-    if text.startswith("+"):
-        return DraftPart(text.removeprefix("+").removeprefix("picture"), picture_id)
-    return DraftPart(text)
+            outcome.failures.append(f"not at rest after {self.stage.elapsed_s:.0f} s: {outcome.states}")
+        shares = [Share(*row) for row in await (await director.execute(SHARES)).fetchall()]
+        outcome.failures.extend(check_fanout(self, shares))
+        return outcome
 
 
 async def _count(director: Connection, sql: str) -> int:

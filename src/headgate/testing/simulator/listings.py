@@ -6,35 +6,48 @@ source. In the end every entry of the world is a release, and every user was tol
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.chapters import canonical_number
 from headgate.domain.listings import Entry
 from headgate.jobs.letters import replay
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.outflow.follows import follow
-from headgate.storage import hosts, listings, series, users
+from headgate.storage import hosts, listings, push_addresses, series, users
 from headgate.storage.channels import upsert_account
 from headgate.storage.database import Connection, Tx
 from headgate.storage.follows import Per, Subject, Switches
 from headgate.storage.hosts import HostName
+from headgate.storage.push_addresses import URL, secret_owner
+from headgate.storage.secrets import open_vault, put_secret
 from headgate.testing.faults import FaultRates
 from headgate.testing.profiles import Profile, plain
+from headgate.testing.receiver import RECEIVER
+from headgate.testing.simulator.company import Company
 from headgate.testing.simulator.database import StagedDatabase, connect_shadowed
 from headgate.testing.simulator.ensemble import Ensemble
+from headgate.testing.simulator.listing_judge import find_lost, find_unpushed, find_untold
+from headgate.testing.simulator.operator import Operator
 from headgate.testing.simulator.process import ProductFactory
-from headgate.testing.simulator.stage import Perils, Stage, StageClock
+from headgate.testing.simulator.stage import Perils, Stage, StageClock, TrueClock
 from headgate.testing.world import World
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 LOOK_S = 2.0
 READER = "reader"
 SOURCES = {"dex": "A", "park": "A", "web": "B"}
+WITHDRAWN = {2: "2", 3: "1"}
+"""Which old chapter is withdrawn with which wave."""
+FOUND_WITHIN_S = 150.0
+"""A listing is asked once a minute in a play, or twice as seldom while nothing comes."""
+WORK = """
+select (select count(*) from news) + (select count(*) from push_address where due_at is not null)
+    + (select count(*) from pgqueuer where status in ('queued', 'picked')
+       and entrypoint in ('notify', 'push', 'poll', 'sweep', 'suspect'))
+"""
 FOLLOWERS: dict[str, Per] = {"ada": "chapter", "bob": "source"}
 HOST = HostName("simulated", "example.org")
 
@@ -58,6 +71,12 @@ class ListingScript:
     """The point inside of a job at which a process dies."""
     impatient: bool = False
     """A person wants to see at once what has come."""
+    complete: bool = False
+    """The listings answer with everything that they have; now and then something is withdrawn."""
+    outage_s: tuple[float, float] | None = None
+    """From when to when the receiver of pushes is down."""
+    punctual: bool = False
+    """Nothing goes wrong, so that everything is found by the schedule's next look."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +103,9 @@ class ListingPlay:
     script: ListingScript
     build: ProductFactory
     channels: list[UUID] = field(default_factory=list[UUID])
+    withdrawn: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    late: list[str] = field(default_factory=list[str])
+    """What was not found by the schedule's next look, though nothing went wrong."""
 
     async def run(self) -> ListingOutcome:
         async with await connect_shadowed(self.url, "director") as director:
@@ -94,19 +116,24 @@ class ListingPlay:
                 self.seed, self.url, self.stage, self.world, self.build, director, listens=False
             )
             self.desk = StagedDatabase(self.url, StageClock(self.stage), self.stage, name="person")
+            self.company = Company(self.stage)
             try:
+                for _ in range(self.script.processes):
+                    self.ensemble.start_process()
                 await self._plan()
                 await self._direct(director)
                 return await self._judge(director)
             finally:
+                await self.company.see_off()
                 await self.desk.close()
                 await self.ensemble.dispose()
 
     def _build_world(self) -> World:
-        world = World(self.seed, StageClock(self.stage), self.script.profile, rates=self.script.rates)
+        world = World(self.seed, TrueClock(self.stage), self.script.profile, rates=self.script.rates)
         world.add_account(READER)
         for key, name in self.script.sources.items():
-            world.add_listing(key, title=f"Series {name}", page_size=1000)
+            listing = world.add_listing(key, title=f"Series {name}", page_size=1000)
+            listing.complete = self.script.complete
         world.on_point = self.stage.point
         return world
 
@@ -126,6 +153,7 @@ class ListingPlay:
                 await users.insert_user(
                     tx, user_id=user_id, name=name, password_hash="", role="member", now=START
                 )
+                await self._add_address(tx, user_id)
                 for series_id in works.values():
                     await follow(
                         tx,
@@ -135,6 +163,15 @@ class ListingPlay:
                         ids=self.ids,
                         now=START,
                     )
+
+    async def _add_address(self, tx: Tx, user_id: UUID) -> None:
+        """Let a user's notifications be pushed, too."""
+        address_id = self.ids.new()
+        await push_addresses.insert_address(
+            tx, address_id, user_id=user_id, name=RECEIVER, shown=RECEIVER, added_as="member", now=START
+        )
+        vault = await open_vault(tx, self.ensemble.processes[0].product.data_dir)
+        await put_secret(tx, vault, f"{RECEIVER}://{user_id}", owner=secret_owner(address_id), name=URL)
 
     async def _add_listings(self, tx: Tx, works: dict[str, UUID]) -> None:
         account_id = await upsert_account(
@@ -170,24 +207,44 @@ class ListingPlay:
     async def _direct(self, director: Connection) -> None:
         script, stage = self.script, self.stage
         stage.perils, stage.crash_at_job_point = script.perils, script.crash_at
-        for _ in range(script.processes):
-            self.ensemble.start_process()
+        operator = Operator(stage, self.ensemble, Randomness(self.seed).fork("operator"))
+        self.company.start("operator", operator.live_on(script.perils))
         wave, troubled = 0, True
+        self._came_s = 0.0
         self._unsettled = True
         while stage.elapsed_s < script.longest_s and (self._unsettled or wave < script.waves):
             if troubled and stage.elapsed_s >= script.troubled_s:
                 troubled, stage.perils = False, Perils()
                 self.world.calm()
+                await self.company.see_off()
             if wave < script.waves and stage.elapsed_s >= (wave + 1) * script.every_s:
                 wave += 1
                 await self._come(wave)
+            self.ensemble.receiver.down = self._is_down()
             await self._mend(director)
             await stage.play(until_s=stage.elapsed_s + LOOK_S, between=self.ensemble.replace_dead)
-            self._unsettled = bool(await self._find_lost(director)) or await _has_work(director)
+            lost = await find_lost(self, director)
+            if script.punctual and stage.elapsed_s > self._came_s + FOUND_WITHIN_S:
+                self.late = self.late or [f"late: {what}" for what in lost]
+            self._unsettled = bool(lost) or await _has_work(director)
+
+    def _is_down(self) -> bool:
+        outage = self.script.outage_s
+        return outage is not None and outage[0] <= self.stage.elapsed_s < outage[1]
+
+    @property
+    def may_doubt(self) -> bool:
+        """Whether somebody may have vanished between a push and its answer, or the answer itself."""
+        stage = self.stage
+        stopped = stage.crashed_s or stage.lost_s or stage.pauses or self.ensemble.stops
+        return bool(stopped) or self.script.rates != FaultRates()
 
     async def _come(self, wave: int) -> None:
         """Publish something new everywhere, a half chapter on the way, and another title of an old one."""
-        now = self.stage.now()
+        now = self.stage.true_now()
+        self._came_s = self.stage.elapsed_s
+        if self.script.complete and wave in WITHDRAWN:
+            self._withdraw(next(iter(self.script.sources)), WITHDRAWN[wave])
         for key in self.script.sources:
             self._publish(key, str(wave + 2), at=now)
         self._publish("dex", f"{wave + 1}.5", at=now)
@@ -202,6 +259,11 @@ class ListingPlay:
                 for channel_id in self.channels:
                     await listings.ask_listing(tx, channel_id, now=now)
 
+    def _withdraw(self, listing: str, number: str) -> None:
+        """Take an old chapter out again, of which nobody was told."""
+        self.world.withdraw(listing, f"{listing}-{number}")
+        self.withdrawn.add((listing, f"{listing}-{number}"))
+
     async def _mend(self, director: Connection) -> None:
         """Do what a person does: sign in again, and let what gave up be tried again."""
         if self.world.accounts[READER].state == "active":
@@ -214,55 +276,13 @@ class ListingPlay:
                 kinds = self.ensemble.processes[0].product.kinds
                 await replay(tx, kinds, letter["id"], now=self.stage.now())
 
-    async def _find_lost(self, director: Connection) -> list[str]:
-        """Compare the world with what we have: every entry is a release as it stands, and nothing else is."""
-        cursor = await director.execute(
-            "select c.key, r.entry_key, r.title from release r join channel c on c.id = r.channel_id"
-        )
-        known = {(key, entry): title for key, entry, title in await cursor.fetchall()}
-        real = {
-            (key, entry.key): entry.title
-            for key in self.script.sources
-            for entry in self.world.listings[key].posted.values()
-        }
-        lost = [
-            f"{place} is {known.get(place)!r}, not {title!r}"
-            for place, title in real.items()
-            if known.get(place) != title
-        ]
-        return lost + [f"{place} was never published" for place in known.keys() - real.keys()]
-
-    async def _find_untold(self, director: Connection) -> list[str]:
-        """Compare what users were told with what came since they follow, chapter by chapter."""
-        cursor = await director.execute(
-            "select u.name, s.title, coalesce(h.number, ''), count(*) from notification n"
-            " join app_user u on u.id = n.user_id join series s on s.id = n.series_id"
-            " left join chapter h on h.id = n.chapter_id group by 1, 2, 3"
-        )
-        told = Counter(
-            {(user, title, number): times for user, title, number, times in await cursor.fetchall()}
-        )
-        wanted = Counter[tuple[str, str, str]]()
-        for (title, number), sources in self._new_chapters().items():
-            wanted["ada", title, number] = 1
-            wanted["bob", title, number] = sources
-        return [
-            f"{what}: told {told[what]} times instead of {times}"
-            for what, times in wanted.items()
-            if told[what] != times
-        ] + [f"{what} was told" for what in told.keys() - wanted.keys()]
-
-    def _new_chapters(self) -> Counter[tuple[str, str]]:
-        """Return the chapters that came since the beginning, each with how many sources brought it."""
-        return Counter(
-            (f"Series {name}", canonical_number(entry.number))
-            for key, name in self.script.sources.items()
-            for entry in self.world.listings[key].posted.values()
-            if entry.published_at is not None and entry.published_at >= START
-        )
-
     async def _judge(self, director: Connection) -> ListingOutcome:
-        failures = [*await self._find_lost(director), *await self._find_untold(director)]
+        failures = [
+            *await find_lost(self, director),
+            *await find_untold(self, director, START),
+            *await find_unpushed(self, director),
+            *self.late,
+        ]
         if self._unsettled:
             failures.append(f"not at rest after {self.stage.elapsed_s:.0f} s")
         return ListingOutcome(
@@ -279,13 +299,7 @@ class ListingPlay:
 
 
 async def _has_work(director: Connection) -> bool:
-    return bool(
-        await _count(
-            director,
-            "select (select count(*) from news) + (select count(*) from pgqueuer"
-            " where status in ('queued', 'picked') and entrypoint in ('notify', 'poll', 'sweep', 'suspect'))",
-        )
-    )
+    return bool(await _count(director, WORK))
 
 
 async def _count(director: Connection, sql: str) -> int:

@@ -23,7 +23,7 @@ from headgate.storage import intake_settings
 from headgate.storage.channels import list_accounts
 from headgate.storage.database import DatabaseAway, Tx
 from headgate.storage.queries import QueryFile
-from headgate.storage.requests import Direction, ScanWish
+from headgate.storage.requests import Direction, ScanWish, Tier
 from headgate.testing.simulator.database import StagedDatabase
 from headgate.testing.simulator.process import Product
 from headgate.testing.simulator.stage import Stage
@@ -66,6 +66,7 @@ LAYERS: tuple[dict[str, Any], ...] = (
     {"link_patterns": ["*example.org/1*"], "bots": False},
     {"bots": False, "excluded_authors": ["someone"]},
 )
+TIERS: tuple[Tier | None, ...] = ("HOT", "WARM", "COLD", None)
 DIRECTIONS: tuple[Direction, ...] = ("both", "forward", "backward")
 
 
@@ -103,6 +104,8 @@ class Person:
     ids: Ids
     offs: list[Off] = field(default_factory=list[Off])
     signed_in_s: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    pins: dict[UUID, Tier] = field(default_factory=dict[UUID, Tier])
+    """How often each stream is to be checked, where the person has said so."""
 
     async def meddle(self) -> None:
         """Follow what there is, then do something every now and then, for ever."""
@@ -124,6 +127,7 @@ class Person:
             (self._discover, 2),
             (self._sign_in, 2),
             (self._retry_misses, 1),
+            (self._pin_tier, 2),
         )
 
     async def follow(self, account: str) -> None:
@@ -172,10 +176,14 @@ class Person:
             async with self.database.transaction() as tx:
                 await requests.reset_scan(tx, stream.id, ScanWish(), ids=self.ids, now=self._now())
 
-    async def _hurry(self) -> None:
+    async def ask_all(self) -> None:
+        """Ask for a scan of everything."""
         for stream in await self._streams():
             async with self.database.transaction() as tx:
                 await requests.ask_scan(tx, stream.id, ScanWish(), ids=self.ids, now=self._now())
+
+    async def _hurry(self) -> None:
+        await self.ask_all()
         async with self.database.transaction() as tx:
             await tx.execute(Q["hasten"], now=self._now())
 
@@ -233,6 +241,18 @@ class Person:
         if stream is not None:
             async with self.database.transaction() as tx:
                 await requests.reset_scan(tx, stream.id, ScanWish(), ids=self.ids, now=self._now())
+
+    async def _pin_tier(self) -> None:
+        """Choose how often a stream is checked, or leave it to the schedule again."""
+        stream = await self._any_stream()
+        if stream is None:
+            return
+        tier = self.choices.choice(TIERS)
+        self.pins.pop(stream.id, None)
+        async with self.database.transaction() as tx:
+            await requests.pin_tier(tx, stream.id, tier, now=self._now())
+        if tier is not None:
+            self.pins[stream.id] = tier
 
     async def _discover(self) -> None:
         account = self.choices.choice(sorted(self.world.accounts))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from headgate.connectors.protocol import Connector
 from headgate.jobs.execution import Execution
+from headgate.jobs.job import Settlement
 from headgate.jobs.kinds import Kinds
-from headgate.jobs.stepper import Stepper
+from headgate.jobs.stepper import ClaimedJob, Stepper
 from headgate.kernel.clock import Clock
 from headgate.kernel.randomness import Randomness
+from headgate.outflow.push_out import Pusher
 from headgate.storage.database import Connection, Database, DatabaseAway
 from headgate.testing.simulator.database import (
     COUNTED,
@@ -29,6 +32,11 @@ HEARTBEAT_TIMEOUT_S = 5.0
 IDLE_S = 2.0
 LONGEST_IDLE_S = 8.0
 WORKERS = 2
+"""For all kinds whose runners are shared; a runner that a kind has to itself is as wide as that kind."""
+SHARED = frozenset({"fast", "bulk"})
+SHUTDOWN_S = 8.0
+"""How long a process that is asked to stop lets its jobs go on, as a real one does."""
+STOP_LOOK_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -41,9 +49,13 @@ class Product:
     listen: Callable[[], Coroutine[Any, Any, None]]
     follow: Callable[[str], Coroutine[Any, Any, None]]
     """Follows everything that the account of a name sees, as a person's command does."""
+    close: Callable[[], Coroutine[Any, Any, None]]
+    """Closes the connections to the platform, as a process does that ends in order."""
+    data_dir: Path
+    """Where the key of its secrets is."""
 
 
-ProductFactory = Callable[[Database, Clock, Randomness, Connector], Product]
+ProductFactory = Callable[[Database, Clock, Randomness, Connector, Pusher], Product]
 
 
 @dataclass
@@ -55,39 +67,75 @@ class Process:
     name: str
     build: ProductFactory
     connector: Connector
+    pusher: Pusher
     randomness: Randomness
     listens: bool = True
     counted: Counter[str] = field(default_factory=Counter[str])
     """How many statements its jobs needed."""
     troupe: Troupe = field(init=False)
+    stopping: bool = False
+    stopped: bool = False
+    """It ended in order."""
+    _at_work: set[asyncio.Task[Any]] = field(default_factory=set["asyncio.Task[Any]"])
     _connections: list[Connection] = field(default_factory=list[Connection])
 
     def __post_init__(self) -> None:
         self.troupe = self.stage.enter(self.name)
         self.clock = StageClock(self.stage)
         self.database = StagedDatabase(self.url, self.clock, self.stage, name=self.name)
-        self.product = self.build(self.database, self.clock, self.randomness, self.connector)
+        self.product = self.build(self.database, self.clock, self.randomness, self.connector, self.pusher)
 
     def start(self) -> None:
         loops = [self.product.tick, self.product.listen] if self.listens else [self.product.tick]
-        self.troupe.start(*(loop() for loop in loops), *(self._work() for _ in range(WORKERS)))
+        self.troupe.start(*(loop() for loop in loops))
+        self._loops = list(self.troupe.tasks)
+        kinds = list(self.product.kinds)
+        shared = [kind.name for kind in kinds if kind.runner in SHARED]
+        own = [kind for kind in kinds if kind.runner not in SHARED]
+        self.troupe.start(
+            self._dispatch(shared, WORKERS), *(self._dispatch([kind.name], kind.concurrency) for kind in own)
+        )
 
-    async def _work(self) -> None:
-        """A runner: claim, execute, settle; what the engine's library does around our execution."""
-        stepper = await self._stepper()
-        self.troupe.start(self._beat(stepper))
+    def stop(self) -> None:
+        """Ask it to end in order, as a deploy does; it can still die over it."""
+        if not self.stopping:
+            self.stopping = True
+            self.troupe.start(self._end_in_order())
+
+    async def _end_in_order(self) -> None:
+        """Let jobs end for a while, give the others back, then end the loops; what a real process does."""
+        self.product.execution.stopping.set()
+        deadline_s = self.clock.monotonic() + SHUTDOWN_S
+        while self._at_work and self.clock.monotonic() < deadline_s:
+            await self.clock.sleep(STOP_LOOK_S)
+        late = list(self._at_work)
+        for task in [*late, *self._loops]:
+            task.cancel()
+        await asyncio.gather(*late, *self._loops, return_exceptions=True)
+        await self.product.close()
+        self.stopped = True
+
+    async def _dispatch(self, kinds: Sequence[str], width: int) -> None:
+        """A runner: claim a job whenever there is room for one; each is carried out by a task of its own."""
+        stepper = await self._stepper(kinds)
         idle_s = IDLE_S
-        while True:
+        running: set[asyncio.Task[None]] = set()
+        while not self.stopping:
             try:
-                if await self._step(stepper):
-                    idle_s = IDLE_S
-                else:
-                    await self.clock.sleep(idle_s)
-                    idle_s = min(idle_s * 2, LONGEST_IDLE_S)
+                job = await self._alone("claim", stepper.claim()) if len(running) < width else None
             except DatabaseAway:
-                stepper = await self._stepper()
+                stepper = await self._stepper(kinds)
+                continue
+            if job is None:
+                await self.clock.sleep(idle_s)
+                idle_s = min(idle_s * 2, LONGEST_IDLE_S)
+                continue
+            idle_s = IDLE_S
+            (task,) = self.troupe.start(self._carry_out(stepper, job))
+            running.add(task)
+            task.add_done_callback(running.discard)
 
-    async def _stepper(self) -> Stepper:
+    async def _stepper(self, kinds: Sequence[str]) -> Stepper:
         await self.stage.point("connect")
         self.stage.hold()
         try:
@@ -95,7 +143,9 @@ class Process:
         finally:
             self.stage.release()
         owner = UUID(int=self.randomness.bits(128))
-        return Stepper(self.product.execution, connection, owner, HEARTBEAT_TIMEOUT_S)
+        stepper = Stepper(self.product.execution, connection, owner, HEARTBEAT_TIMEOUT_S, kinds)
+        self.troupe.start(self._beat(stepper))
+        return stepper
 
     async def _connect(self) -> Connection:
         """Return the connection of all runners: their statements come one at a time."""
@@ -103,19 +153,31 @@ class Process:
             self._connections.append(await connect_shadowed(self.url, self.name))
         return self._connections[-1]
 
-    async def _step(self, stepper: Stepper) -> bool:
-        job = await self._alone("claim", stepper.claim())
-        if job is None:
-            return False
-        counted = COUNTED.set(self.counted)
+    async def _carry_out(self, stepper: Stepper, job: ClaimedJob) -> None:
+        COUNTED.set(self.counted)
         # Its claim and its settlement are two.
         count_statements(2)
-        at_work = AT_WORK.set(True)
-        _, settlement = await stepper.execute(job)
-        AT_WORK.reset(at_work)
-        COUNTED.reset(counted)
-        await self._alone("settle", stepper.settle(job, settlement))
-        return True
+        AT_WORK.set(True)
+        settlement = await self._execute(stepper, job)
+        AT_WORK.set(False)
+        COUNTED.set(None)
+        with suppress(DatabaseAway):
+            await self._alone("settle", stepper.settle(job, settlement))
+
+    async def _execute(self, stepper: Stepper, job: ClaimedJob) -> Settlement:
+        """Carry out a job; one that a stop cancels is given back, which counts as no attempt."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - every actor is a task
+        self._at_work.add(task)
+        try:
+            _, settlement = await stepper.execute(job)
+        except asyncio.CancelledError:
+            if self.stopping and not self.troupe.over:
+                await self.product.execution.release(stepper.pick(job))
+            raise
+        finally:
+            self._at_work.discard(task)
+        return settlement
 
     async def _beat(self, stepper: Stepper) -> None:
         while True:
@@ -160,6 +222,8 @@ class Process:
     async def dispose(self) -> None:
         """Let go of the tasks of a process that is gone; none of them can do anything any more."""
         self.troupe.over = True
+        if self.troupe in self.stage.troupes:
+            self.stage.forget(self.troupe)
         for waits in (*self.troupe.tasks, *self.troupe.left):
             waits.cancel()
         with suppress(asyncio.CancelledError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from headgate.connectors.protocol import DedupeWindow
+from headgate.domain.windows import Window
 from headgate.testing.faults import FaultRates
 from headgate.testing.profiles import PRESETS, plain
 from headgate.testing.simulator.fanout import FanoutScript
@@ -23,7 +25,7 @@ _WILD = FaultRates(
 FAULTS: dict[str, tuple[FaultRates, Perils]] = {
     "none": (FaultRates(), Perils()),
     "mild": (_MILD, Perils(crash=0.001, pause=0.0005, lost_connection=0.001)),
-    "wild": (_WILD, Perils(crash=0.008, pause=0.002, lost_connection=0.005)),
+    "wild": (_WILD, Perils(crash=0.008, pause=0.002, lost_connection=0.005, stops=True)),
 }
 
 
@@ -35,29 +37,41 @@ _SENDING: dict[str, FaultRates] = {
 
 
 def fanout_for(seed: int, faults: str) -> FanoutScript:
-    """Return the fan-out of a seed."""
+    """Return the fan-out of a seed: every fifth one has more to send than a minute allows."""
     profiles = sorted(PRESETS)
+    profile = PRESETS[profiles[seed % len(profiles)]]
+    if seed // 7 % 4 == 1 and profile.dedupe.kind != "none":
+        # It is soon forgotten what was sent, so that a late repeat doubles it.
+        profile = profile.but(dedupe=DedupeWindow(profile.dedupe.kind, 20.0))
+    long = seed % 5 == 1
+    closes = seed // 5 % 4 == 2
     return FanoutScript(
-        targets=2 + seed % 5,
-        parts=("Dear {group}", "+picture", "Bye")[: 1 + seed // 5 % 3],
-        accounts=("main", "second")[: 1 + seed // 15 % 2],
-        profile=PRESETS[profiles[seed % len(profiles)]],
+        targets=60 if long else 2 + seed % 5,
+        parts=("Dear {group}", "+picture", "Bye")[: 1 if long else 1 + seed // 5 % 3],
+        accounts=("main", "second")[: 1 if long else 1 + seed // 15 % 2],
+        profile=profile.but(upload_s=25.0 if seed % 3 == 0 else 0.0),
+        window=Window(8 * 60, 8 * 60 + 1) if closes else Window(0, 1440),
         processes=2,
         rates=_SENDING[faults],
-        perils=FAULTS[faults][1],
-        troubled_s=40.0,
+        perils=Perils(stops=True) if seed % 4 == 3 and faults == "wild" else FAULTS[faults][1],
+        troubled_s=70.0 if long else 40.0,
         longest_s=3600.0,
+        steered=faults != "none",
     )
 
 
 def listings_for(seed: int, faults: str) -> ListingScript:
     """Return the play of listings of a seed; every other site tells all its news at once."""
+    calm = seed % 10 == 9
     return ListingScript(
         profile=plain.but(sweeps=seed % 2 == 1),
         waves=3,
         processes=1 + seed // 2 % 2,
-        rates=_SENDING[faults],
-        perils=FAULTS[faults][1],
+        rates=FaultRates() if calm else _SENDING[faults],
+        perils=Perils() if calm else FAULTS[faults][1],
+        complete=seed % 3 == 2,
+        outage_s=(50.0, 110.0) if seed % 4 == 1 else None,
+        punctual=calm,
     )
 
 
@@ -74,5 +88,6 @@ def script_for(seed: int, faults: str) -> Script:
         profile=profile,
         impatient=impatient,
         rest_s=900.0 if impatient else 7200.0,
+        punctual=seed % 3 == 1,
         resets=seed // len(profiles) % 3 == 0 or faults == "none",
     )

@@ -37,11 +37,13 @@ class Troupe:
     left: list[asyncio.Future[None]] = field(default_factory=list["asyncio.Future[None]"])
     """Cues that nobody will give any more."""
 
-    def start(self, *parts: Coroutine[Any, Any, Any]) -> None:
+    def start(self, *parts: Coroutine[Any, Any, Any]) -> list[asyncio.Task[Any]]:
         """Let coroutines play; whatever tasks they start belong to the troupe too."""
         context = copy_context()
         context.run(CURRENT.set, self)
-        self.tasks += [asyncio.create_task(part, context=context.copy()) for part in parts]
+        tasks = [asyncio.create_task(part, context=context.copy()) for part in parts]
+        self.tasks += tasks
+        return tasks
 
 
 CURRENT: ContextVar[Troupe | None] = ContextVar("troupe", default=None)
@@ -67,6 +69,10 @@ class Perils:
     pause: float = 0.0
     lost_connection: float = 0.0
     longest_pause_s: float = 60.0
+    stops: bool = False
+    """Processes are asked to stop now and then, end in order, and are started again."""
+    clock_steps: bool = False
+    """The machine's clock is set forward and back; the platform's is not."""
 
 
 class Stuck(AssertionError):
@@ -92,6 +98,8 @@ class Stage:
         """Those of them that are inside of a job."""
         self.crash_at_job_point: int | None = None
         self.crashed_s: list[float] = []
+        self.lost_s: list[float] = []
+        """When a connection to the database was lost."""
         self.choices = Randomness(seed).fork("stage")
         self._tell_time = tell_time
         self._waiting: dict[int, Waiting] = {}
@@ -100,6 +108,8 @@ class Stage:
         self._freed = asyncio.Event()
         self.pauses: list[tuple[float, float]] = []
         """From when to when some process was stopped."""
+        self.steps: list[tuple[float, float]] = []
+        """When the machine's clock was set, and by how many seconds."""
         self._trace = hashlib.sha256()
 
     @property
@@ -108,7 +118,23 @@ class Stage:
         return self._trace.hexdigest()
 
     def now(self) -> datetime:
+        """Return what the machine's clock shows."""
+        return self.shown_at(self.elapsed_s)
+
+    def true_now(self) -> datetime:
+        """Return what a clock shows that nobody ever set: the platform's."""
         return self.start + timedelta(seconds=self.elapsed_s)
+
+    def shown_at(self, elapsed_s: float) -> datetime:
+        """Return what the machine's clock showed at a moment of the play."""
+        stepped_s = sum(by_s for at_s, by_s in self.steps if at_s <= elapsed_s)
+        return self.start + timedelta(seconds=elapsed_s + stepped_s)
+
+    async def step_clock(self, by_s: float) -> None:
+        """Set the machine's clock forward or back; waits go by the monotonic clock and stay as they are."""
+        self.steps.append((self.elapsed_s, by_s))
+        self._note(f"clock {by_s}")
+        await self._tell_time(self.now())
 
     async def point(self, label: str, *, switch: bool = True) -> None:
         """Let the director choose; without `switch` the actor can only die here (inside a transaction)."""
@@ -139,7 +165,10 @@ class Stage:
             self._freed.set()
 
     def loses_connection(self) -> bool:
-        return CURRENT.get() is not None and self.choices.chance(self.perils.lost_connection)
+        lost = CURRENT.get() is not None and self.choices.chance(self.perils.lost_connection)
+        if lost:
+            self.lost_s.append(self.elapsed_s)
+        return lost
 
     async def play(self, *, until_s: float, between: Callable[[], Awaitable[None]]) -> None:
         """Direct until a time; `between` is called whenever all is quiet (to bury and replace the dead)."""
@@ -259,7 +288,7 @@ def _cue() -> asyncio.Future[None]:
 
 
 class StageClock(Clock):
-    """Both times are the stage's."""
+    """The machine's clock: both times are the stage's."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -275,3 +304,10 @@ class StageClock(Clock):
 
     def real_s_until(self, at: datetime) -> float:
         return max(0.0, (at - self.now()).total_seconds())
+
+
+class TrueClock(StageClock):
+    """The platform's clock, which nobody sets."""
+
+    def now(self) -> datetime:
+        return self._stage.true_now()

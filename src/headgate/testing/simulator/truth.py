@@ -25,7 +25,7 @@ Q = QueryFile(
     "truth",
     """
 -- name: channels
-select c.id, c.key, coalesce(a.name, '') as owner, s.lenses, s.head, s.message_count,
+select c.id, c.key, coalesce(a.name, '') as owner, s.lenses, s.head, s.tier, s.message_count,
        s.total_messages_scanned, (select count(distinct g.message_key) from sighting g
                                   where g.channel_id = c.id and g.verdict = 'kept') as counted
 from channel c join stream s on s.channel_id = c.id left join account a on a.id::text = c.scope
@@ -60,6 +60,7 @@ class ChannelRow:
     owner: str
     lenses: list[Lens]
     head: int | None
+    tier: str
     message_count: int
     total_messages_scanned: int
     counted: int

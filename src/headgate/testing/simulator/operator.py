@@ -1,0 +1,35 @@
+"""Whoever runs the machine: stops processes in order, and sets its clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headgate.kernel.randomness import Randomness
+from headgate.testing.simulator.ensemble import Ensemble
+from headgate.testing.simulator.stage import Perils, Stage
+
+EVERY_S = (4.0, 30.0)
+STEPS_S = (-7200.0, -600.0, -45.0, -3.0, 3.0, 45.0, 600.0)
+"""By how much the clock is set, give or take a half."""
+
+
+@dataclass
+class Operator:
+    """Does now and then what a deploy or a time server does."""
+
+    stage: Stage
+    ensemble: Ensemble
+    choices: Randomness
+
+    async def live_on(self, perils: Perils) -> None:
+        """Do something every few seconds, for ever."""
+        deeds = [self._stop] * perils.stops + [self._step] * perils.clock_steps
+        while deeds:
+            await self.stage.sleep(self.choices.uniform(*EVERY_S))
+            await self.choices.choice(deeds)()
+
+    async def _stop(self) -> None:
+        self.ensemble.stop_one(self.choices)
+
+    async def _step(self) -> None:
+        await self.stage.step_clock(self.choices.choice(STEPS_S) * self.choices.uniform(0.5, 1.5))
