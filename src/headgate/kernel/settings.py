@@ -21,6 +21,7 @@ from headgate.kernel.connector_settings import FeedsSettings, MangaDexSettings, 
 from headgate.kernel.logs import MASK, LogFormat, mask_url
 from headgate.kernel.notify_settings import NotifySettings
 from headgate.kernel.section import Section, interval
+from headgate.kernel.web_settings import WebSettings
 
 CONFIG_FILE = "headgate.toml"
 
@@ -86,27 +87,6 @@ class LogSettings(Section):
     @classmethod
     def _lower(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
-
-
-class WebSettings(Section):
-    """The web server."""
-
-    host: str = Field(
-        default="127.0.0.1",
-        description="Address to listen on. Others than loopback need a TLS proxy in front.",
-    )
-    port: int = Field(
-        default=8420, ge=1, le=65535, description="Port; the next free one is taken if it is in use."
-    )
-    public_url: str = Field(default="", description="Address that people type, when a proxy stands in front.")
-    session_days: int = Field(default=30, ge=1, le=365, description="How long a sign-in lasts.")
-
-    @field_validator("public_url")
-    @classmethod
-    def _web_address(cls, value: str) -> str:
-        if value and not value.startswith(("http://", "https://")):
-            raise ValueError("must begin with http:// or https://")
-        return value.rstrip("/")
 
 
 class JobsSettings(Section):

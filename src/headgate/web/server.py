@@ -8,6 +8,7 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
+from headgate.web.connections import ConnectionBounds, bounded
 from headgate.web.parts import Site
 
 GRACE_S = 5
@@ -18,6 +19,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: FastAPI) -> None:
         self._site = cast("Site", app.state.site)
+        settings = self._site.parts.settings
         super().__init__(
             uvicorn.Config(
                 app,
@@ -27,7 +29,12 @@ class Server(uvicorn.Server):
                 ws="none",
                 lifespan="off",
                 # What a proxy says about its clients counts only where a proxy is expected.
-                proxy_headers=bool(self._site.parts.settings.public_url),
+                proxy_headers=bool(settings.public_url),
+                http=bounded(
+                    ConnectionBounds(
+                        settings.headers_timeout_s, settings.body_timeout_s, settings.max_connections
+                    )
+                ),
                 timeout_graceful_shutdown=GRACE_S,
             )
         )
