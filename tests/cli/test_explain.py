@@ -54,7 +54,7 @@ def add_items(ledger: Ledger, kind: str, count: int) -> None:
 
 def test_what_was_found_is_one_sentence(forge: Ledger) -> None:
     add_items(forge, "clip", 42)
-    assert "Found 42 clips across 15 messages; 3,120 messages scanned." in forge.said("explain", "forge")
+    assert "Found 42 clips across 15 messages; 3,120 messages read." in forge.said("explain", "forge")
     add_items(forge, "package", 1)
     assert "Found 43 items across 15 messages" in forge.said("explain", "forge")
 
@@ -62,7 +62,8 @@ def test_what_was_found_is_one_sentence(forge: Ledger) -> None:
 def test_coverage_is_a_bar_with_bounds_and_ranges(forge: Ledger) -> None:
     facts = lines_of(forge.said("explain", "forge"))
     assert facts["everything"].startswith("…█")
-    assert "93.2 %" in facts["everything"]
+    assert facts["read"] == "75.2 %"
+    assert facts["complete"].startswith("from 2600 to 4179, as of ")
     assert "what is older was not read yet" in facts["everything"]
     assert (facts["forward_message_id"], facts["backward_message_id"]) == ("4179", "812")
     assert facts["ranges"] == "2600–4179, 812–2399"

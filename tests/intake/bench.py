@@ -77,9 +77,9 @@ update channel set message_scan_enabled = false where key = %(key)s
 
 -- name: reset
 with raised as (
-    update stream set epoch = epoch + 1, total_messages_scanned = 0
+    update stream set epoch = epoch + 1
 )
-update coverage set ranges = '{}'
+update coverage set past_ranges = past_ranges + ranges, ranges = '{}'
 """,
 )
 

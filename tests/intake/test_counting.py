@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from bench import Bench
 
+from headgate.intake import requests
+from headgate.storage.requests import ScanWish
 from headgate.testing import file_of
+from headgate.testing.errors import SimTimeout
 
 
 async def test_found_42_clips_across_15_messages(bench: Bench) -> None:
@@ -79,8 +82,8 @@ async def test_a_wider_lens_is_read_alone_and_nothing_is_counted_again(lensed: B
     assert after.stream.lenses == ["everything"]
     assert after.holes == []
     assert len(await lensed.column("sightings")) == 6
-    # The search for documents had examined all of these positions.
-    assert (after.stream.total_messages_scanned, after.stream.message_count) == (3, 6)
+    # The search for documents had covered the positions of the others without reading them.
+    assert (after.stream.total_messages_scanned, after.stream.message_count) == (6, 6)
     (narrow,) = [one for one in after.coverage if one.lens == "documents"]
     assert narrow.backward_message_id == documents[0].backward_message_id
 
@@ -99,3 +102,68 @@ async def test_a_narrower_lens_reads_nothing_again(lensed: Bench) -> None:
     assert explained.stream.lenses == ["documents"]
     assert lensed.calls("read") == reads
     assert explained.holes == []
+
+
+async def test_messages_that_only_a_later_lens_shows_are_counted_too(lensed: Bench) -> None:
+    for number in range(3):
+        lensed.world.post("packs", files=[file_of(f"{number}.zip", str(number).encode())])
+        picture = file_of(f"{number}.png", f"p{number}".encode(), mime_type="image/png")
+        lensed.world.post("packs", files=[picture])
+    both = [file_of("b.zip", b"b"), file_of("b.png", b"pb", mime_type="image/png")]
+    lensed.world.post("packs", files=both)
+    lensed.world.post("packs", text="chat, which neither lens shows")
+    await lensed.follow()
+    await lensed.set(extensions=["zip"])
+    await lensed.catch_up()
+    first = await lensed.explain()
+    assert (first.stream.lenses, first.progress.messages_read) == (["documents"], 4)
+    await lensed.set(mime_types=["image/*"])
+    await lensed.catch_up()
+    second = await lensed.explain()
+    assert second.stream.lenses == ["documents", "photos"]
+    assert second.progress.messages_read == 7
+    assert second.progress.complete
+    await lensed.set(link_patterns=["*"])
+    await lensed.catch_up()
+    third = await lensed.explain()
+    assert (third.stream.lenses, third.progress.messages_read) == (["everything"], 8)
+
+
+async def test_a_reset_counts_no_message_again_and_none_less(bench: Bench) -> None:
+    bench.world.fill("packs", 250)
+    await bench.follow()
+    await bench.catch_up()
+    before = (await bench.explain()).stream
+    await bench.do(
+        lambda tx: requests.reset_scan(tx, before.id, ScanWish(), ids=bench.parts.ids, now=bench.clock.now())
+    )
+    while (await bench.explain()).scans[0].pages < 1:
+        await bench.step()
+    during = await bench.explain()
+    assert during.progress.messages_read == before.total_messages_scanned == 250
+    assert during.stream.message_count <= during.progress.messages_read
+    # How much of it was read again is another matter.
+    assert not during.progress.complete
+    bench.world.post("packs", text="new")
+    await bench.catch_up()
+    await bench.rest()
+    after = await bench.explain()
+    assert (after.progress.messages_read, after.progress.complete) == (251, True)
+
+
+async def test_the_share_is_that_of_the_lenses_that_are_wanted(lensed: Bench) -> None:
+    lensed.world.fill("packs", 5, shape="archive")
+    await lensed.follow()
+    await lensed.set(extensions=["zip"])
+    await lensed.catch_up()
+    assert (await lensed.explain()).progress.share == 1.0
+    lensed.fail("read.before_effect", SimTimeout("read"))
+    await lensed.set(mime_types=["image/*"])
+    await lensed.work()
+    lensed.world.on_point = None
+    explained = await lensed.explain()
+    assert explained.stream.lenses == ["documents", "photos"]
+    # Through one of them nothing was read.
+    assert (explained.progress.share, explained.progress.complete_from) == (0.0, None)
+    await lensed.catch_up()
+    assert (await lensed.explain()).progress.share == 1.0

@@ -142,8 +142,8 @@ async def test_channels_show_how_far_they_were_read(world: WebWorld) -> None:
         await tx.execute(
             Q["stream"],
             id=channel_id,
-            floor=0,
-            head=999_999_999_999_999_999,
+            floor=1,
+            head=1_000_000_000_000_000_000,
             due_at=START + timedelta(minutes=5),
             message_count=12_345,
             scanned=10_000,
@@ -152,15 +152,16 @@ async def test_channels_show_how_far_they_were_read(world: WebWorld) -> None:
         await tx.execute(
             Q["coverage"],
             id=channel_id,
-            lens="documents",
-            ranges="{[0,250000000000000000),[500000000000000000,2000000000000000000)}",
+            lens="everything",
+            ranges="{[1,250000000000000001),[500000000000000001,2000000000000000000)}",
         )
     await world.add_channel("A feed", kind="listing")
     async with world.signed_in() as client:
         feed, forum = (await client.get("/api/v1/channels")).json()["channels"]
         page = (await client.get("/channels")).text
-    assert forum["head"] == "999999999999999999"
+    assert forum["head"] == "1000000000000000000"
     assert forum["covered_share"] == 0.75
+    assert (forum["complete_from"], forum["complete_to"]) == ("500000000000000001", "1000000000000000000")
     assert (feed["head"], feed["covered_share"]) == (None, None)
     assert "75.0\u00a0%" in page
     assert "in 5\u00a0min" in page

@@ -11,7 +11,7 @@ import typer
 from headgate.cli.explain_text import breaker_in_words, found_line
 from headgate.cli.jobs_tables import relative
 from headgate.cli.output import print_json, print_table
-from headgate.cli.phrases import count_of, moment, print_facts, share_in_words
+from headgate.cli.phrases import count_of, moment, print_facts, read_in_words
 from headgate.connectors.protocol import FoundChannel
 from headgate.intake.requests import AskedScan
 from headgate.storage.channel_overview import ChannelLine, NamedChannel
@@ -65,12 +65,12 @@ def print_followed(done: Followed, chosen: Sequence[FoundChannel], *, account: s
 
 def print_channels(channels: Sequence[ChannelLine], *, now: datetime) -> None:
     print_table(
-        ["channel", "covered", "scanned", "with finds", "tier", "next look"],
+        ["channel", "read", "messages", "with finds", "tier", "next look"],
         [
             (
                 channel.title,
-                _covered(channel),
-                f"{channel.messages_scanned:,}",
+                "" if channel.progress is None else read_in_words(channel.progress),
+                "" if channel.progress is None else f"{channel.progress.messages_read:,}",
                 f"{channel.message_count:,}",
                 channel.tier,
                 next_look(channel, now),
@@ -78,13 +78,8 @@ def print_channels(channels: Sequence[ChannelLine], *, now: datetime) -> None:
             for channel in channels
         ],
         empty="No channel is followed yet: `headgate channel add ACCOUNT` lists what an account sees.",
-        numeric=["covered", "scanned", "with finds"],
+        numeric=["read", "messages", "with finds"],
     )
-
-
-def _covered(channel: ChannelLine) -> str:
-    share = channel.covered_share
-    return "" if share is None else share_in_words(share, complete=share >= 1)
 
 
 def next_look(channel: ChannelLine, now: datetime) -> str:

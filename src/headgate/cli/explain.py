@@ -102,6 +102,7 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
     return {
         **{field.name: getattr(stream, field.name) for field in fields(stream)},
         "enabled": stream.enabled,
+        "progress": explanation.progress,
         "coverage": [_coverage(explanation, one) for one in explanation.coverage],
         "holes": explanation.holes,
         "miss_counts": explanation.miss_counts,
@@ -133,7 +134,6 @@ def _coverage(explanation: Explanation, one: LensCoverage) -> dict[str, Any]:
         "epoch": one.epoch,
         "forward_message_id": one.forward_message_id,
         "backward_message_id": one.backward_message_id,
-        "covered_share": None if bar is None else bar.share,
         "complete": bar is not None and bar.complete,
         "ranges": _ranges(one.spans),
     }

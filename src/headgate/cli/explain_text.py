@@ -11,14 +11,15 @@ from headgate.cli.jobs_tables import relative
 from headgate.cli.phrases import (
     NAME_WIDTH,
     READING,
+    complete_in_words,
     count_of,
     duration,
     line_width,
     moment,
     print_facts,
     print_heading,
+    read_in_words,
     reason_in_words,
-    share_in_words,
 )
 from headgate.domain.coverage_bar import CoverageBar, draw_bar
 from headgate.domain.messages import Span
@@ -62,7 +63,7 @@ def found_line(stream: ExplainedStream) -> str:
     hidden = f" ({stream.hidden_items:,} hidden by the settings)" if stream.hidden_items else ""
     return (
         f"Found {found} across {count_of(stream.message_count, 'message')}{hidden};"
-        f" {count_of(stream.total_messages_scanned, 'message')} scanned."
+        f" {count_of(stream.total_messages_scanned, 'message')} read."
     )
 
 
@@ -76,9 +77,11 @@ def _facts(explanation: Explanation, now: datetime) -> list[tuple[str, str]]:
         ("tier", _tier(stream)),
         ("floor", _floor(stream)),
         ("head", _head(stream, now)),
+        ("read", read_in_words(explanation.progress) or "nothing yet"),
+        ("complete", complete_in_words(explanation.progress, now)),
         ("last scan ended", moment(stream.scanned_at, now)),
         ("message_count", f"{stream.message_count:,}"),
-        ("total_messages_scanned", f"{stream.total_messages_scanned:,}"),
+        ("total_messages_scanned", f"{explanation.progress.messages_read:,}"),
         ("calls spent", f"{stream.reads:,} for reading, {stream.head_checks:,} for heads"),
         ("calls saved", f"{stream.reads_saved:,} for reading"),
     ]
@@ -208,7 +211,7 @@ def _print_lens(stream: ExplainedStream, one: LensCoverage) -> None:
 
 def _bar_line(bar: CoverageBar) -> str:
     older = "…" if bar.older_unread else ""
-    return f"{older}{bar.cells} {share_in_words(bar.share, complete=bar.complete)}"
+    return f"{older}{bar.cells}"
 
 
 def _drawn_range(bar: CoverageBar, stream: ExplainedStream) -> str:

@@ -11,6 +11,7 @@ import typer
 
 from headgate.cli.jobs_tables import relative
 from headgate.cli.output import console_for
+from headgate.domain.progress import Progress
 
 NAME_WIDTH = 24
 _WIDEST = 100
@@ -77,6 +78,23 @@ def share_in_words(share: float, *, complete: bool) -> str:
     if complete or share <= 0:
         return "100 %" if complete else "0 %"
     return f"{min(99.9, max(0.1, share * 100)):.1f} %"
+
+
+def read_in_words(progress: Progress) -> str:
+    """Return how much was read; without a share it is not known how much older history there is."""
+    if progress.share is not None:
+        return share_in_words(progress.share, complete=progress.complete)
+    return "" if progress.complete_from is None else "older left"
+
+
+def complete_in_words(progress: Progress, now: datetime) -> str:
+    """Return between which positions nothing is missing, and as of when."""
+    if progress.complete_from is None:
+        return "nothing yet"
+    return (
+        f"from {progress.complete_from} to {progress.complete_to},"
+        f" as of {moment(progress.as_of, now, never='an unknown time')}"
+    )
 
 
 def line_width() -> int:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.filters import Candidate
-from headgate.domain.messages import Attachment, Message
+from headgate.domain.messages import Attachment, Lens, Message
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import RATE_OVER_H, raised_rate
 from headgate.domain.text import MAX_KEY_BYTES, is_key, is_whole, stand_in_key, storable
@@ -70,16 +70,30 @@ async def accept_messages(
 
 
 async def count_covered(
-    tx: Tx, channel_id: UUID, locked: LockedStream, messages: Sequence[Message], *, now: datetime
+    tx: Tx,
+    channel_id: UUID,
+    locked: LockedStream,
+    messages: Sequence[Message],
+    *,
+    lens: Lens,
+    now: datetime,
 ) -> int:
-    """Count messages that are about to be covered, each once, and let the stream's rate follow."""
-    uncounted = await streams.list_uncounted(tx, channel_id, [message.position for message in messages])
-    sent_ats = {message.position: message.sent_at for message in messages if message.position in uncounted}
-    if sent_ats:
-        arrivals = sum(sent_at > now - RECENT for sent_at in sent_ats.values())
+    """Count messages that are about to be covered, and let the stream's rate follow.
+
+    The stream counts each message once, whichever lens reads it and however often. Returns how many of them
+    this lens has not read since the last reset.
+    """
+    by_position = {message.position: message for message in messages}
+    keys = {position: message.key for position, message in by_position.items()}
+    unread = await streams.list_unread(tx, channel_id, keys, lens=lens)
+    new = [by_position[position] for position, uncounted in unread.items() if uncounted]
+    if new:
+        arrivals = sum(message.sent_at > now - RECENT for message in new)
         rate = raised_rate(locked.arrival_rate, arrivals=arrivals, rated_at=locked.rated_at, now=now)
-        await streams.count_messages(tx, channel_id, messages=len(sent_ats), arrival_rate=rate, now=now)
-    return len(sent_ats)
+        await streams.count_messages(tx, channel_id, messages=len(new), arrival_rate=rate, now=now)
+    if lens != "everything":
+        await streams.mark_counted(tx, channel_id, [message.key for message in new])
+    return len(unread)
 
 
 def sightings_of(message: Message, *, rules: ChannelRules, ids: Ids) -> Iterator[NewSighting]:

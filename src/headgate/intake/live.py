@@ -243,7 +243,9 @@ class LiveIntake:
         await ask_rechecks(tx, channel_id, edited, reason="edited", due_at=now, now=now)
         gone = [event.key for event in events if event.kind == "delete"]
         await mark_deleted(tx, channel_id, gone, now=now)
-        await count_covered(tx, channel_id, locked, list(_proven(messages, spans).values()), now=now)
+        await count_covered(
+            tx, channel_id, locked, list(_proven(messages, spans).values()), lens="everything", now=now
+        )
         await streams.cover(tx, channel_id, lens="everything", spans=spans)
         newest = max((message.position for message in messages), default=None)
         await streams.raise_head(tx, channel_id, head=newest)

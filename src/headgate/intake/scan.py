@@ -219,10 +219,12 @@ class Scanner:
             await self._judge_proof(tx, held, turn, hole, page.proven, step)
 
     async def _cover(self, tx: Tx, held: Held, hole: Hole, page: Page) -> int:
-        """Add what the page proves; returns how many of its messages no reading had covered before."""
+        """Add what the page proves; returns how many of its messages its lens had not read yet."""
         channel_id, proven = held.scan.channel_id, page.proven
         covered = {message.position: message for message in page.messages if message.position in proven}
-        counted = await count_covered(tx, channel_id, held.stream, list(covered.values()), now=held.now)
+        counted = await count_covered(
+            tx, channel_id, held.stream, list(covered.values()), lens=hole.lens, now=held.now
+        )
         await streams.cover(tx, channel_id, lens=hole.lens, spans=[proven])
         if hole.bookmark or page.bookmark:
             await streams.move_bookmark(tx, channel_id, lens=hole.lens, proven=proven, bookmark=page.bookmark)

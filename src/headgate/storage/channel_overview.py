@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from headgate.domain.progress import Progress
 from headgate.storage.database import Tx
+from headgate.storage.progress import list_progress
 from headgate.storage.queries import load_queries
 
 Q = load_queries("channel_overview")
@@ -32,9 +34,8 @@ class ChannelLine:
     reader: str
     scanning: bool
     message_count: int
-    messages_scanned: int
-    covered_share: float | None
-    """From 0 to 1, of the positions between floor and head; None while no head is known."""
+    progress: Progress | None = None
+    """How much of it was read; empty for a listing."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,9 @@ FIRST = ChannelPlace("", UUID(int=0))
 
 
 async def list_channels(tx: Tx, *, after: ChannelPlace, limit: int) -> list[ChannelLine]:
-    return await tx.all(ChannelLine, Q["list_channels"], limit=limit, **vars(after))
+    lines = await tx.all(ChannelLine, Q["list_channels"], limit=limit, **vars(after))
+    progress = await list_progress(tx, [line.id for line in lines])
+    return [replace(line, progress=progress.get(line.id)) for line in lines]
 
 
 async def find_channels(tx: Tx, reference: str) -> list[NamedChannel]:

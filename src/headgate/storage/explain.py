@@ -8,8 +8,10 @@ from typing import Any, Literal
 from uuid import UUID
 
 from headgate.domain.messages import Lens, Span
+from headgate.domain.progress import Progress
 from headgate.storage.channels import AccountState
 from headgate.storage.database import Tx
+from headgate.storage.progress import list_progress
 from headgate.storage.queries import load_queries
 
 Q = load_queries("explain")
@@ -238,6 +240,7 @@ class Explanation:
     """All of it, read in one transaction."""
 
     stream: ExplainedStream
+    progress: Progress
     coverage: list[LensCoverage]
     holes: list[Hole]
     miss_counts: list[MissCount]
@@ -257,6 +260,7 @@ async def explain_stream(tx: Tx, channel_id: UUID) -> Explanation | None:
         return None
     return Explanation(
         stream=stream,
+        progress=(await list_progress(tx, [channel_id]))[channel_id],
         coverage=await tx.all(LensCoverage, Q["list_coverage"], channel_id=channel_id),
         holes=await tx.all(Hole, Q["list_holes"], channel_id=channel_id),
         miss_counts=await tx.all(MissCount, Q["count_misses"], channel_id=channel_id),

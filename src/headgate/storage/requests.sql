@@ -84,13 +84,12 @@ with switched as (
 select count(due_at) from changed
 
 -- name: reset_coverage
--- Forgets what was read.
-update coverage set ranges = '{}' where channel_id = %(channel_id)s
+-- Forgets what was read, except that it was counted.
+update coverage set past_ranges = past_ranges + ranges, ranges = '{}' where channel_id = %(channel_id)s
 
 -- name: reset_stream
--- A page that was asked for before can add nothing to the new epoch. The counter belongs to the coverage; what was
--- found stays found.
-update stream set epoch = epoch + 1, total_messages_scanned = 0, tip_after = null where channel_id = %(channel_id)s
+-- A page that was asked for before can add nothing to the new epoch. What was found stays found, and counted.
+update stream set epoch = epoch + 1, tip_after = null where channel_id = %(channel_id)s
 
 -- name: delete_holes
 -- Failures of readings that are done anew.

@@ -683,6 +683,7 @@ CREATE TABLE coverage (
     channel_id uuid NOT NULL,
     lens text NOT NULL,
     ranges int8multirange NOT NULL DEFAULT '{}'::int8multirange,
+    past_ranges int8multirange NOT NULL DEFAULT '{}'::int8multirange,
     CONSTRAINT coverage_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES stream(channel_id) ON DELETE CASCADE,
     CONSTRAINT coverage_lens_check CHECK ((lens = ANY (ARRAY['documents'::text, 'photos'::text, 'everything'::text]))),
     CONSTRAINT coverage_pkey PRIMARY KEY (channel_id, lens)
@@ -1403,6 +1404,7 @@ CREATE TABLE sighting (
     verdict text NOT NULL,
     settings_hash text NOT NULL DEFAULT ''::text,
     deleted_at timestamp with time zone,
+    counted boolean NOT NULL DEFAULT false,
     missed boolean NOT NULL DEFAULT false,
     item_id uuid,
     CONSTRAINT sighting_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,

@@ -79,6 +79,11 @@ class LockedStream:
     rated_at: datetime | None
 
 
+class _Unread(NamedTuple):
+    position: int
+    uncounted: bool
+
+
 @dataclass(frozen=True)
 class _HoleRow:
     lens: Lens
@@ -194,11 +199,28 @@ async def lock_stream(tx: Tx, channel_id: UUID) -> LockedStream | None:
     return await tx.one(LockedStream, Q["lock_stream"], channel_id=channel_id)
 
 
-async def list_uncounted(tx: Tx, channel_id: UUID, positions: Sequence[int]) -> set[int]:
-    """Return which positions no reading has covered yet."""
-    if not positions:
-        return set()
-    return set(await tx.column(Q["list_uncounted"], channel_id=channel_id, positions=list(positions)))
+async def list_unread(tx: Tx, channel_id: UUID, keys: Mapping[int, str], *, lens: Lens) -> dict[int, bool]:
+    """Return the positions that a lens has not read since the last reset, and whether none ever has.
+
+    `keys` has the key of the message at each position.
+    """
+    if not keys:
+        return {}
+    rows = await tx.all(
+        _Unread,
+        Q["list_unread"],
+        channel_id=channel_id,
+        lens=lens,
+        positions=list(keys),
+        keys=list(keys.values()),
+    )
+    return dict(rows)
+
+
+async def mark_counted(tx: Tx, channel_id: UUID, keys: Sequence[str]) -> None:
+    """Remember that messages count as read, although their lens covers more than it sees."""
+    if keys:
+        await tx.execute(Q["mark_counted"], channel_id=channel_id, keys=list(keys))
 
 
 async def cover(tx: Tx, channel_id: UUID, *, lens: Lens, spans: Sequence[Span]) -> None:

@@ -152,10 +152,22 @@ update stream s set due_at = %(now)s, reason = 'replayed', wake_seq = s.wake_seq
 -- Takes the stream for this transaction, with what its counters and coverage change by.
 select epoch, lenses, arrival_rate, rated_at from stream where channel_id = %(channel_id)s for update
 
--- name: list_uncounted
--- Which of these positions no reading has covered yet, through any lens.
-select m.position from unnest(%(positions)s::bigint[]) as m (position)
-where not exists (select from coverage v where v.channel_id = %(channel_id)s and v.ranges @> m.position)
+-- name: list_unread
+-- Which of these messages this lens, or the widest, has not read since the last reset; and which of them were never read
+-- through any lens. Another lens covers more positions than it has messages: what it has read is marked.
+select m.position,
+       not exists (select from coverage v where v.channel_id = %(channel_id)s and v.lens in (%(lens)s, 'everything')
+                   and v.past_ranges @> m.position)
+       and not exists (select from sighting s where s.channel_id = %(channel_id)s and s.message_key = m.key and s.counted)
+       as uncounted
+from unnest(%(positions)s::bigint[], %(keys)s::text[]) as m (position, key)
+where not exists (select from coverage v where v.channel_id = %(channel_id)s and v.lens in (%(lens)s, 'everything')
+                  and v.ranges @> m.position)
+
+-- name: mark_counted
+-- Messages that a lens has read of which only some are in the range that it covers.
+update sighting set counted = true
+where channel_id = %(channel_id)s and message_key = any(%(keys)s) and not counted
 
 -- name: cover
 -- Coverage only grows, and where it does nothing has failed any more.

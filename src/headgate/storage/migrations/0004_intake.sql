@@ -159,6 +159,8 @@ create table coverage (
     channel_id uuid not null references stream (channel_id) on delete cascade,
     lens text not null check (lens in ('documents', 'photos', 'everything')),
     ranges int8multirange not null default '{}',
+    -- What was covered before a person reset it: it is read again, and its messages are not counted again.
+    past_ranges int8multirange not null default '{}',
     primary key (channel_id, lens)
 );
 
@@ -307,6 +309,8 @@ create table sighting (
     verdict text not null,
     settings_hash text not null default '',
     deleted_at timestamptz,
+    -- Its message counts as read, by a lens that sees only some messages of the range that it covers.
+    counted boolean not null default false,
     -- Making an item of it failed; the miss says how, and when it is tried again.
     missed boolean not null default false,
     item_id uuid references item (id) on delete set null,

@@ -18,7 +18,11 @@ routes = Routes("/api/v1", in_schema=True)
 
 
 class ChannelAnswer(BaseModel):
-    """A channel; positions are strings, because JSON numbers lose digits of 64-bit ones."""
+    """A channel; positions are strings, because JSON numbers lose digits of 64-bit ones.
+
+    Between `complete_from` and `complete_to` nothing is missing, as of the time when the newest message was
+    checked last. `covered_share` is empty while nobody knows how much older history there is.
+    """
 
     id: UUID
     platform: str
@@ -27,15 +31,25 @@ class ChannelAnswer(BaseModel):
     floor: str | None
     head: str | None
     covered_share: float | None
+    complete_from: str | None
+    complete_to: str | None
+    complete_as_of: datetime | None
     message_count: int
-    messages_scanned: int
+    messages_read: int
     scanned_at: datetime | None
     due_at: datetime | None
 
     @classmethod
     def of(cls, line: ChannelLine) -> ChannelAnswer:
-        positions = {"floor": _text(line.floor), "head": _text(line.head)}
-        return cls.model_validate(vars(line) | positions)
+        progress = line.progress
+        shown = {"floor": _text(line.floor), "head": _text(line.head)} | {
+            "covered_share": progress and progress.share,
+            "complete_from": _text(progress and progress.complete_from),
+            "complete_to": _text(progress and progress.complete_to),
+            "complete_as_of": progress and progress.as_of,
+            "messages_read": progress.messages_read if progress else 0,
+        }
+        return cls.model_validate(vars(line) | shown)
 
 
 class ChannelsAnswer(BaseModel):
