@@ -259,3 +259,17 @@ async def test_a_busy_stream_is_looked_at_more_often_than_a_quiet_one(bench: Ben
     assert quiet is not None
     assert busy - bench.clock.now() <= timedelta(seconds=330)
     assert quiet - bench.clock.now() > timedelta(hours=3)
+
+
+async def test_a_skip_without_a_fetched_head_deepens_no_back_off(bench: Bench) -> None:
+    bench.world.fill("packs", 5)
+    await bench.follow()
+    await bench.catch_up()
+    await bench.rest()
+    before, heads = (await bench.explain()).stream, bench.calls("heads")
+    # Due again within the window in which an idle stream is left alone.
+    await bench.rows("update stream set due_at = $1", bench.clock.now())
+    await bench.rest(60)
+    after = (await bench.explain()).stream
+    assert ((await bench.reasons())[-1], bench.calls("heads")) == ("recent_idle", heads)
+    assert (after.idle_scans, after.idle_at) == (before.idle_scans, before.idle_at)

@@ -8,6 +8,7 @@ import pytest
 from bench import REST_S, Bench, ProcessGone
 
 from headgate.domain.messages import LiveEvent, Message, Span
+from headgate.storage import streams
 from headgate.storage.dead_letters import list_dead_letters
 from headgate.storage.rechecks import ask_rechecks
 from headgate.storage.requests import ScanWish
@@ -87,14 +88,21 @@ async def test_a_newer_page_that_fails_does_not_keep_older_ones_from_being_read(
 
 
 async def test_holes_are_looked_for_at_every_look(bench: Bench) -> None:
+    """Not at the start alone, and not at the tip alone: nothing is new here, and nobody was heard."""
     bench.world.fill("packs", 30)
     await bench.follow()
     await bench.catch_up()
-    for name in ("first", "second"):
-        archive(bench, name)
+    messages = bench.world.messages("packs")
+    for first, after in ((10, 12), (20, 21)):
+        await bench.rows(
+            "update coverage set ranges = ranges - int8multirange(int8range($1, $2))",
+            messages[first].position,
+            messages[after].position,
+        )
+        reads = bench.calls("read")
         await bench.rest()
-        await bench.rest(60)
-        assert await bench.column("sightings") == bench.places()
+        assert (await bench.explain()).holes == []
+        assert bench.calls("read") == reads + 1
 
 
 async def test_a_reconnect_ends_the_proof_and_reads_nothing_by_itself(proving: Bench) -> None:
@@ -145,6 +153,8 @@ async def test_live_and_read_messages_get_one_verdict(bench: Bench) -> None:
     posts: list[dict[str, object]] = [
         {"files": [file_of("kept.zip", b"a")]},
         {"files": [file_of("bot.zip", b"b")], "from_bot": True},
+        {"files": [file_of("hook.zip", b"f")], "from_webhook": True},
+        {"links": ["https://clips.example/3"], "from_webhook": True},
         {"files": [file_of("other.txt", b"c")]},
         {"links": ["https://clips.example/1", "https://elsewhere.example/2"]},
         {"text": "forwarded", "files": [file_of("snapshot.zip", b"d"), file_of("notes.txt", b"e")]},
@@ -159,8 +169,9 @@ async def test_live_and_read_messages_get_one_verdict(bench: Bench) -> None:
     live = await bench.column("verdicts", key="heard")
     await bench.catch_up()
     assert live == await bench.column("verdicts", key="packs")
-    assert len(live) == 7
+    assert len(live) == 9
     assert {line.rsplit(" ", 1)[1] for line in live} > {"kept", "bot"}
+    assert {"hook.zip kept", "https://clips.example/3 kept", "snapshot.zip kept"} <= set(live)
 
 
 async def test_what_a_webhook_sends_is_judged_live_and_in_pages_by_the_setting(bench: Bench) -> None:
@@ -238,6 +249,15 @@ async def test_positions_are_ordered_as_numbers(proving: Bench) -> None:
     (covered,) = explained.coverage
     assert (covered.backward_message_id, covered.forward_message_id) == (998, 1000)
     assert covered.spans == [Span(998, 1001)]
+    # A check that comes late does not lower the head, and holes above 1000 are newer than those below 998.
+    channel_id, now = explained.stream.id, proving.clock.now()
+    await proving.do(lambda tx: streams.raise_heads(tx, {channel_id: 1005}, now=now))
+    await proving.do(lambda tx: streams.raise_heads(tx, {channel_id: 999}, now=now))
+    assert (await proving.stream()).head == 1005
+    holes = await proving.do(
+        lambda tx: streams.list_holes(tx, channel_id, bound=1006, direction="both", now=now)
+    )
+    assert [hole.span for hole in holes] == [Span(1001, 1006), Span(0, 998)]
 
 
 async def test_a_head_that_names_a_deleted_message_is_no_gap_for_ever(proving: Bench) -> None:
@@ -298,6 +318,14 @@ async def test_rejecting_hides_an_item_and_deletes_nothing(bench: Bench) -> None
     await bench.follow()
     await bench.catch_up()
     (before,) = await bench.rows("select id, caught_at from item")
+    # Stands for all that belongs to people: it hangs on the item's id.
+    await bench.rows(
+        "with ada as (insert into app_user (id, name, password_hash, role, created_at)"
+        " values (gen_random_uuid(), 'ada', '', 'member', $1) returning id)"
+        " insert into notification (id, user_id, subject, item_id, title, body, url, at, in_app, push)"
+        " select gen_random_uuid(), ada.id, 's', item.id, 't', '', '', $1, true, false from ada, item",
+        bench.clock.now(),
+    )
     await bench.set(extensions=["rar"])
     await bench.work()
     assert await bench.column("hidden", key="packs") == ["a"]
@@ -306,6 +334,7 @@ async def test_rejecting_hides_an_item_and_deletes_nothing(bench: Bench) -> None
     await bench.work()
     assert await bench.column("hidden", key="packs") == []
     assert await bench.rows("select id, caught_at from item") == [before]
+    assert await bench.rows("select item_id from notification") == [{"item_id": before["id"]}]
 
 
 async def test_files_are_stored_as_keys_and_a_recheck_renews_their_links(bench: Bench) -> None:
@@ -314,6 +343,9 @@ async def test_files_are_stored_as_keys_and_a_recheck_renews_their_links(bench: 
     await bench.catch_up()
     (sighting,) = await bench.rows("select url, message_key, attachment_key from sighting")
     assert sighting == {"url": "", "message_key": message.key, "attachment_key": "a0"}
+    # No link of the platform's stands anywhere in what was stored.
+    stored = await bench.rows("select to_jsonb(s)::text || to_jsonb(i)::text as said from sighting s, item i")
+    assert "http" not in stored[0]["said"]
     bench.world.expire_links("packs")
     link = await bench.parts.links.link(await bench.account())
 
@@ -327,10 +359,11 @@ async def test_files_are_stored_as_keys_and_a_recheck_renews_their_links(bench: 
     await bench.do(
         lambda tx: ask_rechecks(tx, channel_id, [message.key], reason="expired", due_at=now, now=now)
     )
-    reads = bench.calls("read")
+    reads, fetched = bench.calls("read"), bench.calls("message")
     await bench.work()
+    assert (bench.calls("read"), bench.calls("message")) == (reads, fetched + 1)
+    assert (await bench.explain()).stream.rechecks == 0
     assert await download() == b"a"
-    assert bench.calls("read") == reads
 
 
 async def test_counters_do_not_double_when_work_is_repeated(proving: Bench) -> None:

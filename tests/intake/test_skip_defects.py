@@ -89,13 +89,17 @@ async def test_a_retry_and_a_running_scan_cannot_undo_each_other(bench: Bench) -
     while not (await bench.explain()).misses:
         await bench.step()
     bench.world.garble("packs", newest.key, garbled=False)
+    covered = (await bench.stream()).ranges
 
     async def retry() -> None:
         await bench.do(lambda tx: retry_misses(tx, now=bench.clock.now()))
+        assert (await bench.stream()).ranges == covered != "{}"
 
     bench.at_next("read.after_effect", retry)
     await bench.work()
     explained = await bench.explain()
+    # Nothing is read twice for the retry: three pages, and an empty one that proves the beginning.
+    assert (bench.calls("read"), explained.scans[0].pages) == (4, 4)
     assert await bench.column("sightings") == bench.places()
     assert explained.misses == []
     assert explained.holes == []
@@ -362,10 +366,18 @@ async def test_two_accounts_on_one_channel_read_it_once(bench: Bench) -> None:
     bench.world.fill("packs", 80)
     await bench.follow()
     await bench.follow("second")
-    await bench.catch_up()
-    await bench.rest()
+
+    async def go_on_meanwhile() -> None:
+        """Whoever else wants the stream would take it while its head is under way, or its page."""
+        await bench.step()
+
+    for point in ("heads.after_effect", "read.after_effect", "heads.after_effect"):
+        bench.at_next(point, go_on_meanwhile)
+        await bench.rest()
     assert bench.world.log.counts_by_account["second", "read"] == 0
     assert bench.world.log.counts_by_account["second", "heads"] == 0
+    # One page, and an empty one that proves the beginning.
+    assert bench.calls("read") == 2
     assert await bench.column("sightings") == bench.places()
 
 

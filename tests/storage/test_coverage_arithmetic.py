@@ -217,14 +217,17 @@ async def test_a_stream_is_behind_while_something_may_be_read(database: Database
 
 @few
 @given(reading=readings(), asked=st.frozensets(st.integers(0, MOST + 20), max_size=10))
-async def test_a_message_is_counted_until_any_lens_has_covered_it(
+async def test_a_message_is_unread_until_its_lens_or_the_widest_has_covered_it(
     database: Database, reading: Reading, asked: frozenset[int]
 ) -> None:
     async with database.transaction() as tx:
         channel_id = await add_stream(tx, reading)
-        uncounted = await streams.list_uncounted(tx, channel_id, sorted(asked))
-    everywhere = positions([span for spans in reading.covered.values() for span in spans])
-    assert set(uncounted) == asked - everywhere
+        lens = reading.lenses[0]
+        keys = {position: str(position) for position in sorted(asked)}
+        unread = await streams.list_unread(tx, channel_id, keys, lens=lens)
+    covering = [reading.covered.get(each, []) for each in (lens, "everything")]
+    assert set(unread) == asked - positions([span for spans in covering for span in spans])
+    assert all(unread.values())
 
 
 @few
@@ -249,7 +252,6 @@ async def test_positions_beyond_what_a_float_holds_are_exact(database: Database,
         channel_id = await add_stream(tx)
         await streams.cover(tx, channel_id, lens="everything", spans=[Span(position, position + 1)])
         assert await covered_of(tx, channel_id) == [Span(position, position + 1)]
-        assert await streams.list_uncounted(tx, channel_id, [position - 1, position, position + 1]) == {
-            position - 1,
-            position + 1,
-        }
+        keys = {place: str(place) for place in (position - 1, position, position + 1)}
+        unread = await streams.list_unread(tx, channel_id, keys, lens="documents")
+        assert unread.keys() == {position - 1, position + 1}

@@ -56,6 +56,7 @@ class Written:
     from_bot: bool = False
     files: tuple[SimFile, ...] = ()
     links: tuple[str, ...] = ()
+    from_webhook: bool = False
 
 
 Content = Generated | Written

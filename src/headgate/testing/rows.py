@@ -66,6 +66,7 @@ def tell_message(row: Row, *, at_ms: int, shift: int, names_content: bool) -> Me
         sent_at=from_ms(row.arrived_ms) + timedelta(milliseconds=row.skew_ms),
         author=written.author,
         from_bot=written.from_bot,
+        from_webhook=written.from_webhook,
         text=written.text,
         topic=row.topic,
         album=row.album,

@@ -69,6 +69,7 @@ class World(PlatformState):
         album: str = "",
         author: str = "someone",
         from_bot: bool = False,
+        from_webhook: bool = False,
         sent_at: datetime | None = None,
         heard: bool = True,
     ) -> Message:
@@ -80,7 +81,7 @@ class World(PlatformState):
         target = self._open_stream(stream)
         content: Content
         if text or files or links:
-            content = Written(text, author, from_bot, tuple(files), tuple(links))
+            content = Written(text, author, from_bot, tuple(files), tuple(links), from_webhook)
         else:
             content = self._generate(target, shape)
         return self._publish(target, content, topic=topic, album=album, sent_at=sent_at, heard=heard)
