@@ -20,6 +20,7 @@ from headgate.intake.look import Looker
 from headgate.intake.misses import MissRetries
 from headgate.intake.poll import Poller
 from headgate.intake.rechecks import Rechecks
+from headgate.intake.rediscovery import Discoverer
 from headgate.intake.rules import RulesCache
 from headgate.intake.scan import Scanner
 from headgate.intake.sweep import Sweeper
@@ -117,6 +118,7 @@ def build_parts(
         [
             looker.kind(),
             scanner.kind(),
+            Discoverer(links, clock, ids, randomness.fork("discover")).kind(),
             judge.kind(),
             MissRetries(messages).kind(),
             Rechecks(messages).kind(),

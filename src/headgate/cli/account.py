@@ -13,6 +13,7 @@ import typer
 from headgate.cli.account_pace import pace
 from headgate.cli.connectors import connector_of
 from headgate.cli.desk import Desk, at_desk
+from headgate.cli.jobs_tables import relative
 from headgate.cli.naming import AccountArgument, get_account
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
 from headgate.cli.phrases import count_of
@@ -23,6 +24,7 @@ from headgate.outflow.controls import require_no_runs
 from headgate.storage.account_overview import AccountLine, CallsOfDay, list_account_lines, list_calls
 from headgate.storage.channels import Account, insert_account
 from headgate.storage.database import Tx
+from headgate.storage.discovery import ask_discovery
 from headgate.storage.lanes import LaneRow, list_lanes
 from headgate.storage.requests import HandedOver
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault, put_secret
@@ -95,9 +97,23 @@ def list_all(*, as_json: AsJson = False) -> None:
             print_json([_document(account, lanes, calls) for account in accounts])
         else:
             _print_accounts(accounts)
+            _print_discovery(accounts, now=now)
             _print_lanes(accounts, lanes, calls, now=now)
 
     at_desk(look)
+
+
+@app.command("discover")
+def discover_now(account: AccountArgument) -> None:
+    """List an account's channels again now, to notice new, renamed and vanished ones."""
+
+    async def ask(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            known = await get_account(tx, account)
+            await ask_discovery(tx, known.id, now=desk.clock.now())
+        typer.echo(f"The channels of {known.name} are listed again now.")
+
+    at_desk(ask)
 
 
 @app.command()
@@ -243,6 +259,17 @@ def _print_accounts(accounts: Sequence[AccountLine]) -> None:
         empty="There are no accounts yet: `headgate account add PLATFORM NAME` adds one.",
         numeric=["reads", "stands by"],
     )
+
+
+def _print_discovery(accounts: Sequence[AccountLine], *, now: datetime) -> None:
+    for account in accounts:
+        if account.discovered_at is None:
+            continue
+        following = "" if account.discover_at is None else f", next {relative(account.discover_at, now)}"
+        failed = f"; the last try failed: {account.discover_error}" if account.discover_error else ""
+        typer.echo(
+            f"{account.name}: channels listed {relative(account.discovered_at, now)}{following}{failed}."
+        )
 
 
 def _print_lanes(

@@ -18,6 +18,7 @@ from headgate.domain.errors import UserError, WorkError
 from headgate.intake import discovery, requests
 from headgate.lanes.links import AccountRef
 from headgate.storage.channel_overview import FIRST, list_channels
+from headgate.storage.discovery import forget_removed
 from headgate.storage.explain import explain_stream, list_topics
 from headgate.storage.following import list_followed
 from headgate.storage.intake_settings import switch_topic
@@ -75,7 +76,9 @@ def add(
                 channel_tables.print_found(found, followed, account=known.name, as_json=as_json)
                 return
             chosen = found if every else discovery.choose(found, keys or [])
+            await forget_removed(tx, [one.key for one in chosen], home)
             done = await discovery.follow(tx, chosen, home, ids=desk.ids, now=desk.clock.now())
+            await discovery.note_listed(tx, found, home, links, now=desk.clock.now())
         if as_json:
             print_json(done)
         else:

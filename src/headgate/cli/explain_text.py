@@ -85,6 +85,8 @@ def _facts(explanation: Explanation, now: datetime) -> list[tuple[str, str]]:
         ("calls spent", f"{stream.reads:,} for reading, {stream.head_checks:,} for heads"),
         ("calls saved", f"{stream.reads_saved:,} for reading"),
     ]
+    if stream.gone_at is not None:
+        facts.insert(0, ("gone", f"its account does not see it since {moment(stream.gone_at, now)}"))
     if stream.continues_id is not None:
         facts.insert(0, ("goes on from", stream.continues_title))
     if stream.rechecks:

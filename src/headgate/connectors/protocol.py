@@ -61,6 +61,8 @@ class Manifest:
     short_page_proves_bound: bool = False
     """A page with fewer messages than asked for proves everything up to the bound."""
     heads_per_call: int = 1
+    discover_every_s: float = 21_600.0
+    """How often an account's channels are listed again, to notice new, renamed and vanished ones."""
     page_size: int = 100
     dedupe: DedupeWindow = DedupeWindow("none")
     lanes: Mapping[CallKind, LaneDefault] = field(default_factory=dict[CallKind, LaneDefault])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import UserError
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.lanes.links import AccountRef, Links
-from headgate.storage import intake_settings
+from headgate.storage import discovery, intake_settings
 from headgate.storage.channels import upsert_account
 from headgate.storage.database import Database, Tx
 from headgate.storage.following import Followed, Found, Whose, follow_streams
@@ -67,6 +67,15 @@ async def follow(tx: Tx, found: Sequence[FoundChannel], whose: Whose, *, ids: Id
     return followed
 
 
+async def note_listed(
+    tx: Tx, found: Sequence[FoundChannel], whose: Whose, links: Links, *, now: datetime
+) -> None:
+    """Remember what a person could choose from: only what appears later is new."""
+    await discovery.note_seen(tx, whose.account_id, [channel.key for channel in found], now=now)
+    every_s = links.manifest(whose.platform).discover_every_s
+    await discovery.begin_discovery(tx, whose.account_id, due_at=now + timedelta(seconds=every_s), now=now)
+
+
 async def follow_all(
     database: Database, links: Links, ids: Ids, clock: Clock, *, name: str, platform: str = "simulated"
 ) -> int:
@@ -78,5 +87,7 @@ async def follow_all(
     account = AccountRef(account_id, platform, name, established=True)
     found = await discover(links, account)
     async with database.transaction() as tx:
-        followed = await follow(tx, found, home_of(links, account), ids=ids, now=clock.now())
+        home = home_of(links, account)
+        followed = await follow(tx, found, home, ids=ids, now=clock.now())
+        await note_listed(tx, found, home, links, now=clock.now())
     return len(followed.streams)

@@ -29,6 +29,7 @@ from headgate.lanes.links import AccountRef, Links
 from headgate.storage import streams
 from headgate.storage.channels import find_streams
 from headgate.storage.database import Database, DatabaseAway, Tx
+from headgate.storage.discovery import APART_S, ask_discovery, list_unknown
 from headgate.storage.listeners import note_listening
 from headgate.storage.rechecks import ask_rechecks
 from headgate.storage.sightings import mark_deleted
@@ -207,6 +208,9 @@ class LiveIntake:
             return
         async with self.database.transaction() as tx:
             found = await find_streams(tx, self.account.id, unknown)
+            strangers = [key for key in unknown if key not in found]
+            if strangers and await list_unknown(tx, self.account.id, strangers):
+                await ask_discovery(tx, self.account.id, now=self.clock.now(), apart_s=APART_S)
         self._channels |= found
         self._strangers |= {key: now_s for key in unknown if key not in found}
 

@@ -103,7 +103,7 @@ async def remove_channel(tx: Tx, channel_id: UUID, *, now: datetime) -> Holdings
     await requests.lock_streams(tx, family)
     holdings = await requests.count_holdings(tx, family)
     await requests.discard_letters(tx, keys, now=now)
-    await requests.delete_channels(tx, family)
+    await requests.delete_channels(tx, family, now=now)
     await _tell_channels(tx)
     await events.publish(tx, events.Event("items"))
     return holdings

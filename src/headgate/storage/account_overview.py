@@ -25,6 +25,9 @@ class AccountLine:
     established: bool
     listening: bool
     created_at: datetime
+    discovered_at: datetime | None
+    discover_at: datetime | None
+    discover_error: str
     reads: int
     stands_by: int
 

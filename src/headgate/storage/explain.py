@@ -31,6 +31,8 @@ class ExplainedStream:
     scope: str
     title: str
     message_scan_enabled: bool
+    gone_at: datetime | None
+    """Since when its reader does not see it any more."""
     parent_id: UUID | None
     parent_title: str
     parent_enabled: bool

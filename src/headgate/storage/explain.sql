@@ -1,7 +1,7 @@
 -- name: get_explained
 -- A stream as it is: what is known of it, what was found in it, and what it cost. Anything above it can keep it off.
 select
-    c.id, c.platform, c.key, c.scope, c.title, c.message_scan_enabled,
+    c.id, c.platform, c.key, c.scope, c.title, c.message_scan_enabled, c.gone_at,
     p.id as parent_id, coalesce(p.title, '') as parent_title,
     headgate_switched_off(c.parent_id) is null as parent_enabled, coalesce(headgate_switched_off(c.parent_id), '') as parent_off,
     o.id as continues_id, coalesce(o.title, '') as continues_title,

@@ -155,9 +155,10 @@ async def count_holdings(tx: Tx, channel_ids: Sequence[UUID]) -> Holdings:
     return counted or Holdings(0, 0, 0, 0, 0)
 
 
-async def delete_channels(tx: Tx, channel_ids: Sequence[UUID]) -> int:
+async def delete_channels(tx: Tx, channel_ids: Sequence[UUID], *, now: datetime) -> int:
     """Delete channels and everything that hangs on them; returns how many there were."""
     await tx.execute(Q["take_time"])
+    await tx.execute(Q["remember_removed"], channel_ids=list(channel_ids), now=now)
     await tx.execute(Q["delete_sightings"], channel_ids=list(channel_ids))
     return await tx.execute(Q["delete_channels"], channel_ids=list(channel_ids))
 

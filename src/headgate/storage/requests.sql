@@ -121,6 +121,12 @@ set local statement_timeout = 0
 -- Before their items, which would be taken from each of them first.
 delete from sighting where channel_id = any(%(channel_ids)s::uuid[])
 
+-- name: remember_removed
+-- Discovery does not follow again what a person removed.
+insert into removed_channel (platform, key, scope, removed_at)
+select platform, key, scope, %(now)s from channel where id = any(%(channel_ids)s::uuid[]) and kind = 'stream' order by key
+on conflict do nothing
+
 -- name: delete_channels
 -- Everything else hangs on them.
 delete from channel where id = any(%(channel_ids)s::uuid[])

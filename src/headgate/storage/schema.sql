@@ -584,11 +584,16 @@ CREATE TABLE account (
     sign_in integer NOT NULL DEFAULT 0,
     listening_at timestamp with time zone,
     heard_at timestamp with time zone,
+    discover_at timestamp with time zone,
+    discover_seq bigint NOT NULL DEFAULT 0,
+    discovered_at timestamp with time zone,
+    discover_error text NOT NULL DEFAULT ''::text,
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT account_pkey PRIMARY KEY (id),
     CONSTRAINT account_platform_name_key UNIQUE (platform, name),
     CONSTRAINT account_state_check CHECK ((state = ANY (ARRAY['active'::text, 'needs_login'::text, 'restricted'::text, 'banned'::text])))
 );
+CREATE INDEX account_discover ON public.account USING btree (discover_at);
 
 CREATE TABLE account_calls (
     account_id uuid NOT NULL,
@@ -647,6 +652,7 @@ CREATE TABLE channel (
     message_scan_enabled boolean NOT NULL DEFAULT true,
     settings jsonb NOT NULL DEFAULT '{}'::jsonb,
     created_at timestamp with time zone NOT NULL,
+    gone_at timestamp with time zone,
     CONSTRAINT channel_continues_id_fkey FOREIGN KEY (continues_id) REFERENCES channel(id) ON DELETE SET NULL,
     CONSTRAINT channel_kind_check CHECK ((kind = ANY (ARRAY['stream'::text, 'listing'::text, 'parent'::text]))),
     CONSTRAINT channel_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES channel(id) ON DELETE SET NULL,
@@ -1241,6 +1247,14 @@ CREATE TABLE reminder_target (
 );
 CREATE INDEX reminder_target_target ON public.reminder_target USING btree (target_id);
 
+CREATE TABLE removed_channel (
+    platform text NOT NULL,
+    key text NOT NULL,
+    scope text NOT NULL,
+    removed_at timestamp with time zone NOT NULL,
+    CONSTRAINT removed_channel_pkey PRIMARY KEY (platform, key, scope)
+);
+
 CREATE TABLE run (
     id uuid NOT NULL,
     reminder_id uuid,
@@ -1339,6 +1353,14 @@ CREATE TABLE secret (
     key_id text NOT NULL,
     ciphertext bytea NOT NULL,
     CONSTRAINT secret_pkey PRIMARY KEY (owner, name)
+);
+
+CREATE TABLE seen_channel (
+    account_id uuid NOT NULL,
+    key text NOT NULL,
+    first_at timestamp with time zone NOT NULL,
+    CONSTRAINT seen_channel_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
+    CONSTRAINT seen_channel_pkey PRIMARY KEY (account_id, key)
 );
 
 CREATE TABLE sender (

@@ -13,8 +13,32 @@ create table account (
     listening_at timestamptz,
     -- The same in product time, kept when it ends: what happened since was not heard.
     heard_at timestamptz,
+    -- When its channels are listed again, empty until it follows one; raised when something unknown was heard.
+    discover_at timestamptz,
+    discover_seq bigint not null default 0,
+    discovered_at timestamptz,
+    discover_error text not null default '',
     created_at timestamptz not null,
     unique (platform, name)
+);
+
+create index account_discover on account (discover_at);
+
+-- What an account has been able to see: only what is not here is new.
+create table seen_channel (
+    account_id uuid not null references account (id) on delete cascade,
+    key text not null,
+    first_at timestamptz not null,
+    primary key (account_id, key)
+);
+
+-- Channels that a person removed: discovery does not bring them back.
+create table removed_channel (
+    platform text not null,
+    key text not null,
+    scope text not null,
+    removed_at timestamptz not null,
+    primary key (platform, key, scope)
 );
 
 -- Whether a listener that gave its last sign of life then is there.
@@ -65,6 +89,8 @@ create table channel (
     message_scan_enabled boolean not null default true,
     settings jsonb not null default '{}',
     created_at timestamptz not null,
+    -- Its reader does not see it any more; what was caught from it stays.
+    gone_at timestamptz,
     unique (platform, key, scope)
 );
 
