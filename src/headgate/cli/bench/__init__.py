@@ -163,6 +163,19 @@ def run_listen(
     _show([report], document=report.values, as_json=as_json, check=check)
 
 
+@app.command("feeds")
+def run_feeds(
+    *,
+    feeds: Annotated[int, typer.Option(min=1, max=10_000, help="How many feeds are polled.")] = 1_000,
+    entries: Annotated[int, typer.Option(min=1, help="How many entries each of them has.")] = 30,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure first and unchanged polls of feeds on loopback, beside the library `reader`."""
+    report = _measure_feeds(feeds=feeds, entries=entries)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
 @app.command("all")
 def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
     """Run every benchmark at its default size."""
@@ -234,6 +247,13 @@ def _measure_chapters(*, series: int = 1_000, chapters: int = 200, rounds: int =
     from headgate.cli.bench.measuring import run_quickly
 
     return run_quickly(measure_chapters(Sizes(series=series, chapters=chapters, rounds=rounds)))
+
+
+def _measure_feeds(*, feeds: int = 1_000, entries: int = 30) -> Report:
+    from headgate.cli.bench.feeds import Sizes, measure_feeds
+    from headgate.cli.bench.measuring import run_quickly
+
+    return run_quickly(measure_feeds(Sizes(feeds=feeds, entries=entries)))
 
 
 def _measure_poll(*, series: int = 10_000, changed: int = 20) -> Report:
