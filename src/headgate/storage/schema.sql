@@ -910,8 +910,8 @@ CREATE TABLE lease (
     name text NOT NULL,
     token uuid NOT NULL,
     holder text NOT NULL,
-    ttl_s double precision NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    span_s double precision NOT NULL DEFAULT 60,
     CONSTRAINT lease_pkey PRIMARY KEY (name)
 );
 

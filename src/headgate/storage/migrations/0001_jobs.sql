@@ -30,9 +30,9 @@ create table lease (
     name text primary key,
     token uuid not null,
     holder text not null,
+    expires_at timestamptz not null,
     -- For how long it is held at once, at most.
-    ttl_s double precision not null,
-    expires_at timestamptz not null
+    span_s double precision not null default 60
 );
 
 -- What the clocks showed last, by which one that was set back is noticed.
