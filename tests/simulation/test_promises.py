@@ -47,12 +47,14 @@ async def test_processes_that_stop_in_order_leave_no_message_in_doubt(theatre: T
 
 
 async def test_a_push_waits_out_a_minute_without_its_receiver(theatre: Theatre) -> None:
-    outcome = await theatre.publish(1, ListingScript(waves=1, outage_s=(55.0, 115.0)))
+    outcome = await theatre.publish(1, ListingScript(waves=1, outage_s=(55.0, 175.0), longest_s=1800.0))
     assert outcome.failures == []
 
 
 async def test_an_entry_that_a_whole_listing_holds_no_more_is_known_to_be_gone(theatre: Theatre) -> None:
-    outcome = await theatre.publish(1, ListingScript(profile=plain, complete=True, punctual=True))
+    outcome = await theatre.publish(
+        1, ListingScript(profile=plain, complete=True, punctual=True, longest_s=400.0)
+    )
     assert outcome.failures == []
 
 
