@@ -221,6 +221,7 @@ async def test_another_spelling_of_a_name_gets_no_guesses_of_its_own(world: WebW
     await world.add_user("adi")
     async with world.client() as client:
         assert (await sign_in(client, "AD\u0130")).status_code == 303
+    async with world.client() as client:
         answers = [
             (await sign_in(client, ("adi", "AD\u0130")[n % 2], f"guess {n}")).status_code for n in range(8)
         ]
