@@ -18,9 +18,9 @@ DAY = timedelta(days=1)
 
 
 async def slow_down(listed: ListingBench, host: str) -> None:
-    """Let a host be asked once a minute."""
+    """Let a host be asked every three seconds, which a call with patience would wait for."""
     owner = f"host:simulated/{host}"
-    await listed.bench.parts.lanes.adjust(owner, "list", Pace(per_minute=1, burst=2, daily_cap=None))
+    await listed.bench.parts.lanes.adjust(owner, "list", Pace(per_minute=20, burst=2, daily_cap=None))
 
 
 async def test_polls_of_a_paced_host_wait_outside_of_their_slots_one_behind_the_other(
