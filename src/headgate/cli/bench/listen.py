@@ -28,6 +28,8 @@ BEFORE = 20
 """Messages that are there when the product starts to follow the stream."""
 STEPS_S = (1.0, 29.0, 30.0)
 """How the clock goes through the minute after a message."""
+LAST_POLLS = 4
+"""Times ten minutes, after which the slowest ordinary poll has found what was posted last."""
 COUNTED = ("heads", "read", "message")
 
 Q = QueryFile(
@@ -74,11 +76,12 @@ class Run:
     async def finish(self) -> Outcome:
         counts = self.world.log.counts_by_account
         self.outcome.calls = sum(counts[READER, kind] for kind in COUNTED)
-        # What was posted last may still be too young for a poll to find it.
-        self.clock.advance(600)
-        await self._hear()
-        await self.product.work()
-        await self._note_stored()
+        # What was posted last waits for the next poll.
+        for _ in range(LAST_POLLS):
+            self.clock.advance(600)
+            await self._hear()
+            await self.product.work()
+            await self._note_stored()
         self.outcome.missed = len(self._posted)
         await self.listener.stop()
         return self.outcome
