@@ -32,7 +32,7 @@ NOT_WAITED_FOR = {
     ("lane_change", "cool_until"),
     ("sender", "saturated_until"),
 }
-PLANNED = re.compile(r"due_at|.*_until|next_try_at|retry_at|expires_at|planned_at")
+PLANNED = re.compile(r"due_at|.*_until|next_try_at|retry_at|expires_at|planned_at|discover_at")
 ELSEWHERE = {"user_session", "setup_link", "api_token", "login_attempt", "upload"}
 """How long people and platforms let something be valid: later by the step harms nothing."""
 

@@ -18,8 +18,8 @@ MOST_LINES_OF_A_FILE = 400
 MOST_LINES_OF_A_FUNCTION = 60
 
 BANNED_WORDS = {"manager", "helper", "util", "utility", "common", "misc", "data", "info"}
-# `data dir` is what every program calls that folder; a person looks for it by this name.
-ALLOWED_PHRASES = ("data_dir", "data_settings")
+# `data dir` is what every program calls that folder; `data_received` is asyncio's own name.
+ALLOWED_PHRASES = ("data_dir", "data_settings", "data_received")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _CLOCK_IN_SQL = re.compile(
@@ -29,6 +29,7 @@ _CLOCK_IN_SQL = re.compile(
 )
 # Leases, lanes and the engine's own rows are in real time, whatever the product's clock says.
 REAL_TIME_FILES = {
+    "clock_repair.sql",
     "lanes.sql",
     "leases.sql",
     "sending.sql",

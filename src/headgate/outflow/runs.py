@@ -24,7 +24,6 @@ from headgate.storage.reminders import Reminder
 from headgate.storage.run_making import NewRun, SendingAccount, Trigger
 from headgate.storage.run_overview import get_run
 
-"""The kind of job that sends; its key is the account."""
 TEST_PRIORITY = 10
 CHANGED = Event("runs")
 TURN = "waits for its turn"

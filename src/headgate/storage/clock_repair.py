@@ -47,6 +47,7 @@ async def repair_clock_rewind(tx: Tx, *, now: datetime) -> Steps:
         await tx.execute(Q["move_product_times"], step=steps.product, now=now)
     if steps.real:
         await tx.execute(Q["move_real_times"], step=steps.real)
+    await tx.execute(Q["replan_from_the_future"], tolerance=MIN_STEP, now=now)
     await tx.execute(Q["set_marks"], now=now)
     return steps
 

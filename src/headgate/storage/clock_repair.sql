@@ -7,6 +7,20 @@ select product_at, real_at, headgate_real_now() as real_now from clock_mark for 
 insert into clock_mark (product_at, real_at) values (%(now)s, headgate_real_now())
 on conflict (single) do update set product_at = excluded.product_at, real_at = excluded.real_at
 
+-- name: replan_from_the_future
+-- A machine whose clock is ahead writes due times that are ahead too, and no step tells. What claims to have been planned
+-- later than now is planned anew.
+with streams as (
+    update stream set planned_at = %(now)s, wake_seq = wake_seq + 1,
+        due_at = case when due_at > %(now)s then %(now)s else due_at end,
+        idle_at = case when idle_at > %(now)s then %(now)s else idle_at end,
+        head_checked_at = case when head_checked_at > %(now)s then %(now)s else head_checked_at end,
+        reason = case when due_at is not null then 'clock_changed' else reason end
+    where planned_at > %(now)s::timestamptz + %(tolerance)s
+)
+update listing set due_at = case when due_at > %(now)s then %(now)s else due_at end, planned_at = %(now)s
+where planned_at > %(now)s::timestamptz + %(tolerance)s
+
 -- name: move_product_times
 -- Whatever lies ahead was written before the clock was set back, and lies as far ahead as it did then. The fires and
 -- windows of reminders are times of day, and come when they come.
@@ -36,6 +50,10 @@ with streams as (
     update recheck set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
 ), judgings as (
     update judging set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
+), accounts as (
+    update account set discover_at = headgate_moved(discover_at, %(now)s, %(step)s),
+        discovered_at = headgate_moved(discovered_at, %(now)s, %(step)s), heard_at = headgate_moved(heard_at, %(now)s, %(step)s)
+    where greatest(discover_at, discovered_at, heard_at) > %(now)s
 ), crons as (
     update cron set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
 ), addresses as (

@@ -100,12 +100,12 @@ where channel_id = %(channel_id)s
 -- Its host has no room: it waits behind those of the host that wait already. What a person asked for waits for nobody,
 -- and stays asked. Whoever wanted something meanwhile has raised `wake_seq`, as ever.
 update listing l set
-    due_at = case when l.wake_seq <> %(seen)s then case when l.due_at is not null then %(now)s end
+    due_at = case when l.wake_seq <> %(seen)s then case when l.due_at is not null then %(now)s::timestamptz end
         when l.asked then %(due_at)s::timestamptz
         else greatest(%(due_at)s::timestamptz, %(apart)s::interval + (
             select max(o.due_at) from listing o
             where o.platform = l.platform and o.host = l.host and o.reason in ('paced', 'limited')
-              and o.due_at > %(now)s and o.channel_id <> l.channel_id))
+              and o.due_at > %(now)s::timestamptz and o.channel_id <> l.channel_id))
     end,
     planned_at = %(now)s, reason = case when l.wake_seq = %(seen)s then %(reason)s else l.reason end
 where l.channel_id = %(channel_id)s
