@@ -42,7 +42,7 @@ def test_the_list_shows_state_pace_and_calls(ledger: Ledger) -> None:
     ledger.rows("insert into account_calls select id, $1, 'heads', 1234 from account", ledger.now.date())
     lines = [line.split() for line in ledger.said("account", "list").splitlines()]
     assert ["atlas", "simulated", "active", "1", "0", "no"] in lines
-    assert ["atlas", "heads", "240", "240", "1,234", "1,234"] in lines
+    assert ["atlas", "heads", "240", "240", "0", "1,234"] in lines
     (account,) = ledger.document("account", "list")
     assert account["calls"] == [{"day": ledger.now.date().isoformat(), "kind": "heads", "calls": 1234}]
     assert {lane["kind"] for lane in account["lanes"]} >= {"heads", "read"}
@@ -79,3 +79,20 @@ def test_a_removed_account_leaves_its_channels(ledger: Ledger) -> None:
     assert ledger.rows("select reader_id from stream") == [{"reader_id": None}]
     assert ledger.values("select owner from lane union all select owner from secret") == []
     assert "nobody reads it" in ledger.said("channel", "list")
+
+
+def test_the_list_counts_sends_from_the_lane(ledger: Ledger) -> None:
+    ledger.follow("attic")
+    ledger.rows("select lane_take(owner, kind, 3, 600.0) from lane where kind = 'send'")
+    lines = [line.split() for line in ledger.said("account", "list").splitlines()]
+    assert ["atlas", "send", "40", "40", "3", "0"] in lines
+
+
+def test_removing_an_account_names_the_reminders_that_it_sends(ledger: Ledger) -> None:
+    ledger.said("account", "add", "simulated", "atlas", *LOGIN)
+    ledger.said("target", "refresh", "atlas")
+    plan = ("--title", "Water", "--account", "atlas", "--target", "group-01", "--text", "Dear {group}")
+    ledger.said("reminder", "create", *plan, "--daily", "09:00", "--zone", "UTC")
+    assert "These reminders then send nothing: 'Water'." in ledger.refused("account", "remove", "atlas")
+    assert "'Water'" in ledger.said("account", "remove", "atlas", "--yes")
+    assert "Its account was removed. Choose another one." in ledger.said("reminder", "list")

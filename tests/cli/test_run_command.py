@@ -25,7 +25,7 @@ def sender(ledger: Ledger) -> Ledger:
 
 
 def begin(ledger: Ledger) -> Any:
-    return ledger.document("reminder", "run", "Water")
+    return ledger.document("reminder", "run", "Water", "--yes")
 
 
 def end(ledger: Ledger, state: str, **deliveries: str) -> None:
@@ -240,3 +240,11 @@ def test_watching_ends_with_the_run(sender: Ledger) -> None:
         result = watching.result(timeout=60)
     assert result.exit_code == 0, result.output
     assert "All is done." in result.output
+
+
+def test_a_second_run_of_a_reminder_is_asked_about(sender: Ledger) -> None:
+    begin(sender)
+    asked = sender.refused("reminder", "run", "Water")
+    assert "A run of 'Water' is under way: 0 of 3 delivered. Send it a second time?" in asked
+    begin(sender)
+    assert sender.values("select count(*) from run") == [2]

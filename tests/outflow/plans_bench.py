@@ -118,10 +118,10 @@ class PlansBench:
         return saved.id
 
     async def run_now(self, reminder_id: UUID) -> UUID:
-        """Make a run as a person does."""
+        """Make a run as a person does, also beside another one."""
         now, ids = self.now, self.ids
         return await self.do(
-            lambda tx: make_run(tx, reminder_id, trigger="person", fire_at=now, now=now, ids=ids)
+            lambda tx: make_run(tx, reminder_id, trigger="person", fire_at=now, now=now, ids=ids, beside=True)
         )
 
     async def reminder(self, reminder_id: UUID) -> Reminder:

@@ -174,7 +174,9 @@ async def test_runs_of_one_account_take_turns_and_a_waiting_one_holds_no_slot(th
         (row,) = await fanout.rows("select reminder_id from run")
         now = fanout.stage.now()
         async with fanout.desk.transaction() as tx:
-            await make_run(tx, row["reminder_id"], trigger="person", fire_at=now, now=now, ids=fanout.ids)
+            await make_run(
+                tx, row["reminder_id"], trigger="person", fire_at=now, now=now, ids=fanout.ids, beside=True
+            )
 
     sent = (
         "select r.created_at, count(*) filter (where d.state = 'sent') as sent from run r"
@@ -331,9 +333,16 @@ async def test_pausing_resuming_and_cancelling_take_effect_within_seconds(theatr
 async def test_files_that_the_platform_forgets_are_uploaded_again(theatre: Theatre) -> None:
     short = plain.but(media_life_s=400.0)
     script = FanoutScript(targets=400, parts=("+Dear {group}",), profile=short)
-    outcome = await play(theatre, script)
+    answers: set[str] = set()
+
+    async def note(fanout: Fanout) -> None:
+        answers.update(call.outcome for call in fanout.world.log.calls("send"))
+
+    outcome = await play(theatre, script, (700, note))
     assert outcome.states == ["success"]
     assert outcome.uploads > 1
+    # They are renewed before they lapse: no message was refused for its file.
+    assert answers == {"ok"}
 
 
 async def test_the_pace_survives_a_restart_without_a_burst(theatre: Theatre) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -12,8 +13,9 @@ from plans_bench import START, PlansBench
 from headgate.domain.recurrence import Schedule, daily
 from headgate.domain.windows import Window
 from headgate.outflow import reminders
+from headgate.outflow.endings import FIRED
 from headgate.outflow.fire import Firing
-from headgate.storage.database import Tx
+from headgate.storage.database import Tx, connect
 
 NINE = START + timedelta(hours=1)
 
@@ -169,6 +171,47 @@ async def test_a_removed_account_or_empty_target_list_is_recorded_as_missed_with
         },
     ]
     assert (await plans.reminder(reminder_id)).state == "active"
+
+
+async def test_a_missed_fire_is_announced_like_every_other_result(plans: PlansBench) -> None:
+    await plans.create("lake")
+    plans.to(NINE + timedelta(hours=9))
+    connection = await connect(plans.database.url)
+    try:
+        await connection.execute("listen headgate_event")
+        await plans.work()
+        told = [notice.payload async for notice in connection.notifies(timeout=0.1)]
+    finally:
+        await connection.close()
+    events = [json.loads(payload) for payload in told]
+    (fired,) = [event for event in events if event["kind"] == FIRED]
+    assert fired["details"]["status"] == "missed"
+    assert fired["details"]["text"].startswith("Water the plants: missed")
+
+
+@pytest.mark.parametrize("state", ["waiting", "running", "paused"])
+async def test_a_fire_joins_a_run_that_is_still_under_way(plans: PlansBench, state: str) -> None:
+    await plans.create("lake", at_close="carry")
+    plans.to(NINE)
+    await plans.work()
+    await plans.rows("update run set state = $1", state)
+    for day in (1, 2):
+        plans.to(NINE + timedelta(days=day))
+        await plans.work()
+    assert await plans.rows("select state, joined from run") == [{"state": state, "joined": 2}]
+    await plans.rows("update run set state = 'success', ended_at = $1, due_at = null", plans.now)
+    plans.to(NINE + timedelta(days=3))
+    await plans.work()
+    assert await plans.values("select joined from run order by created_at") == [2, 0]
+
+
+async def test_tests_and_remainders_of_a_reminder_do_not_swallow_its_fires(plans: PlansBench) -> None:
+    reminder_id = await plans.create("lake")
+    await plans.run_now(reminder_id)
+    await plans.rows("update run set trigger = 'remainder'")
+    plans.to(NINE)
+    await plans.work()
+    assert await plans.values("select trigger from run order by created_at") == ["remainder", "schedule"]
 
 
 async def test_what_fires_once_is_over_then(plans: PlansBench) -> None:

@@ -30,7 +30,7 @@ def slow_lanes(platform: str) -> list[LanePlan]:
 
 
 def ahead(plans: PlansBench) -> Preflight:
-    return Preflight(slow_lanes, plans.clock)
+    return Preflight(slow_lanes, plans.clock, slots=32)
 
 
 async def set_pace(plans: PlansBench, account: AccountRef, pace: Pace) -> None:
@@ -89,7 +89,9 @@ async def test_without_a_connector_an_established_pace_is_assumed(plans: PlansBe
     def nowhere(platform: str) -> list[LanePlan]:
         raise Elsewhere(platform)
 
-    outlook = await plans.do(lambda tx: Preflight(nowhere, plans.clock).of_draft(tx, draft, at_once=True))
+    outlook = await plans.do(
+        lambda tx: Preflight(nowhere, plans.clock, slots=32).of_draft(tx, draft, at_once=True)
+    )
     assert outlook.forecast.ends_at is not None
     assert outlook.forecast.ends_at - plans.now < timedelta(seconds=61)
 
@@ -102,7 +104,9 @@ async def test_the_slower_of_a_lane_and_its_budget_decides(plans: PlansBench) ->
         del platform
         return [LanePlan("send", Pace(600.0, 10), "budget:all"), LanePlan("budget:all", Pace(1.0, 2))]
 
-    outlook = await plans.do(lambda tx: Preflight(crowded, plans.clock).of_draft(tx, draft, at_once=True))
+    outlook = await plans.do(
+        lambda tx: Preflight(crowded, plans.clock, slots=32).of_draft(tx, draft, at_once=True)
+    )
     assert outlook.forecast.ends_at is not None
     assert outlook.forecast.ends_at - plans.now > timedelta(minutes=57)
 
@@ -193,3 +197,26 @@ def test_the_deployments_pace_of_sends_is_kept_whatever_a_connector_dares(plans:
     plans.links.send_per_minute = 25.0
     paces = {plan.kind: plan.pace.per_minute for plan in plans.links.plans_of("simulated")}
     assert (paces["send"], paces["read"]) == (25.0, 1_000_000)
+
+
+async def test_a_forecast_knows_that_accounts_take_turns_when_there_are_more_of_them_than_slots(
+    plans: PlansBench,
+) -> None:
+    late = await plans.account("late")
+    draft = await plans.draft(*KEYS[:20], account=late)
+    await set_pace(plans, late, Pace(10.0, 2))
+    for number in range(3):
+        account = await plans.account(f"busy-{number}")
+        await plans.run_now(await plans.create("lake", account=account))
+
+    async def look(slots: int) -> Outlook:
+        ahead = Preflight(slow_lanes, plans.clock, slots=slots)
+        return await plans.do(lambda tx: ahead.of_draft(tx, draft, at_once=True))
+
+    enough, few = await look(4), await look(2)
+    assert "take turns" not in enough.text
+    assert "4 accounts send now and take turns" in few.text
+    assert enough.forecast.ends_at is not None
+    assert few.forecast.ends_at is not None
+    taken, shared = (seen.forecast.ends_at - plans.now for seen in (enough, few) if seen.forecast.ends_at)
+    assert shared > 1.8 * taken

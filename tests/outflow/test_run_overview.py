@@ -118,3 +118,22 @@ async def test_runs_are_named_by_a_piece_of_their_id_or_by_the_title_of_their_re
     await plans.rows("update reminder set title = 'Weed' where id = $1", reminder_id)
     titled = await plans.do(lambda tx: run_overview.find_runs_by_title(tx, "Weed"))
     assert {run.id for run in titled} == {newest, other}
+
+
+async def test_a_run_that_is_ready_says_that_it_waits_for_a_slot_and_for_how_long(plans: PlansBench) -> None:
+    run_id = await plans.run_now(await plans.create("lake"))
+    await plans.rows("update run set state = 'running', reason = ''")
+
+    async def reason() -> str:
+        run = await plans.do(lambda tx: run_overview.get_run(tx, run_id))
+        (listed,) = await plans.do(lambda tx: run_overview.list_runs(tx, limit=10))
+        assert run is not None
+        assert listed.reason == run.reason
+        return run.reason
+
+    assert await reason() == ""
+    waited = "update pgqueuer set created = headgate_real_now() - interval '183 seconds', execute_after = $1"
+    await plans.rows(waited, plans.now - timedelta(days=3650))
+    assert await reason() == "waits for a free sending slot, for 3 min so far"
+    await plans.rows("update pgqueuer set status = 'picked'")
+    assert await reason() == ""

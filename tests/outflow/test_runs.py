@@ -15,9 +15,10 @@ from headgate.domain.windows import Window
 from headgate.outflow import reminders
 from headgate.outflow import targets as outflow_targets
 from headgate.outflow.drafts import DraftPart
-from headgate.outflow.runs import make_run, make_test_run
+from headgate.outflow.runs import UnderWay, make_run, make_test_run
 from headgate.storage.database import Tx
 from headgate.storage.queries import Query
+from headgate.storage.sending import end_run
 from headgate.storage.targets import note_targets
 
 T = TypeVar("T")
@@ -100,17 +101,15 @@ async def test_the_order_rotates_so_that_the_same_tail_is_not_left_out_every_day
     for _ in range(5):
         run_id = await plans.run_now(reminder_id)
         # Only two of the five are reached before the window closes.
-        keys = (await keys_of(plans, run_id))[:2]
-        reached.append(keys)
+        reached.append((await keys_of(plans, run_id))[:2])
         await plans.rows(
-            "insert into reminder_reach (reminder_id, target_id, sent_at)"
-            " select $1, id, $2::timestamptz + array_position($3::text[], key) * interval '1 second'"
-            " from target where key = any($3::text[])"
-            " on conflict (reminder_id, target_id) do update set sent_at = excluded.sent_at",
-            reminder_id,
+            "update delivery set state = case when number <= 2 then 'sent' else 'skipped' end,"
+            " ended_at = $2::timestamptz + number * interval '1 second' where run_id = $1",
+            run_id,
             plans.now,
-            keys,
         )
+        async with plans.database.transaction() as tx:
+            await end_run(tx, run_id, state="partial", summary="", now=plans.now)
         plans.clock.advance(3600)
     assert reached == [["a", "b"], ["c", "d"], ["e", "a"], ["b", "c"], ["d", "e"]]
 
@@ -242,3 +241,24 @@ async def test_a_test_send_of_a_file_that_is_gone_is_refused(plans: PlansBench) 
     with pytest.raises(UserError, match="files is not there"):
         await plans.do(lambda tx: make_test_run(tx, draft, draft.targets[0], ids=plans.ids, now=plans.now))
     assert await plans.values("select count(*) from run") == [0]
+
+
+async def test_a_second_run_begins_only_if_a_person_says_so(plans: PlansBench) -> None:
+    reminder_id = await plans.create("lake", "hill")
+    first_id = await plans.run_now(reminder_id)
+    await plans.rows("update delivery set state = 'sent' where number = 1")
+    now, ids = plans.now, plans.ids
+
+    async def again(*, beside: bool = False) -> UUID:
+        return await plans.do(
+            lambda tx: make_run(
+                tx, reminder_id, trigger="person", fire_at=now, now=now, ids=ids, beside=beside
+            )
+        )
+
+    with pytest.raises(UnderWay, match="A run of 'Water the plants' is under way: 1 of 2 delivered"):
+        await again()
+    assert await again(beside=True) != first_id
+    await plans.rows("update run set state = 'success'")
+    await again()
+    assert await plans.values("select count(*) from run") == [3]

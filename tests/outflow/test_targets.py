@@ -7,6 +7,7 @@ from plans_bench import PlansBench, unknown
 
 from headgate.domain.errors import UserError
 from headgate.outflow import targets as outflow_targets
+from headgate.storage.reminder_overview import list_reminders
 from headgate.storage.target_lists import list_lists, list_members
 from headgate.storage.targets import FIRST, Refreshed, TargetPlace, find_targets, search_targets
 
@@ -121,3 +122,25 @@ async def test_a_list_that_is_gone_is_named_as_such(plans: PlansBench) -> None:
         await plans.do(lambda tx: outflow_targets.find_list(tx, "x"))
     with pytest.raises(UserError, match="needs a name"):
         await plans.do(lambda tx: outflow_targets.create_list(tx, " ", ids=plans.ids, now=plans.now))
+
+
+async def test_emptying_a_list_names_the_reminders_that_nobody_gets_any_more(plans: PlansBench) -> None:
+    lake, hill = await plans.targets("lake", "hill")
+    list_id = await plans.do(
+        lambda tx: outflow_targets.create_list(tx, "Walkers", [lake], ids=plans.ids, now=plans.now)
+    )
+    await plans.create(lists=(list_id,), title="Only walkers")
+    await plans.create("hill", lists=(list_id,), title="Others too")
+    with pytest.raises(outflow_targets.Breaks, match="of 'Walkers' nobody gets 'Only walkers'"):
+        await plans.do(lambda tx: outflow_targets.remove_members(tx, list_id, [lake]))
+    swapped = await plans.do(lambda tx: outflow_targets.remove_members(tx, list_id, [lake], add=[hill]))
+    assert swapped == 1
+    assert await plans.do(lambda tx: outflow_targets.remove_members(tx, list_id, [hill], confirmed=True)) == 1
+    lines = await plans.do(lambda tx: list_reminders(tx, limit=10))
+    assert {line.title: line.trouble for line in lines} == {
+        "Only walkers": "It has nobody to send to. Add a group or a list.",
+        "Others too": "",
+    }
+    await plans.rows("delete from account")
+    lines = await plans.do(lambda tx: list_reminders(tx, limit=10))
+    assert {line.trouble for line in lines} == {"Its account was removed. Choose another one."}

@@ -8,6 +8,7 @@ import pytest
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part
 from headgate.domain.errors import Ambiguous, Gone, RateLimited
+from headgate.kernel.clock import RealClock, ScaledClock
 from headgate.testing import FaultRates, Profile, SimulatedConnector, VirtualClock, World
 from headgate.testing.errors import SimFlood, SimMediaLapsed, SimTimeout
 
@@ -132,3 +133,13 @@ async def test_a_caller_that_crashes_after_the_effect_never_hears_of_it(clock: V
         await link.send("club", Part("hello"), key="k")
     assert [effect.key for effect in world.log.sends()] == ["k"]
     assert [call.outcome for call in world.log.calls("send")] == ["Crash"]
+
+
+async def test_a_dedupe_window_is_real_time_also_where_product_time_is_much_quicker() -> None:
+    start = RealClock().now()
+    quick = ScaledClock(real_anchor=start, product_anchor=start, scale=1e8)
+    world = World(1, quick, Profile(dedupe=DedupeWindow("same_message", 60)))
+    link = await link_to(world)
+    await link.send("club", Part("hello"), key="k")
+    await link.send("club", Part("hello"), key="k")
+    assert len(world.log.sends()) == 1

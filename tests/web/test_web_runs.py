@@ -56,7 +56,9 @@ async def test_runs_come_in_pages_and_by_state(world: WebWorld) -> None:
     account_id = await add_targets(world, "a")
     async with program(world) as client:
         reminder_id = await add_reminder(client, account_id)
-        made = [(await client.post(f"/api/v1/reminders/{reminder_id}/run")).json() for _ in range(5)]
+        again = f"/api/v1/reminders/{reminder_id}/run?beside=true"
+        made = [(await client.post(again)).json() for _ in range(5)]
+        assert (await client.post(f"/api/v1/reminders/{reminder_id}/run")).status_code == 422
         ids = [one["run"]["id"] for one in made]
         await client.post(f"/api/v1/runs/{ids[0]}/cancel")
         seen: list[str] = []

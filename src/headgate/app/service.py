@@ -141,6 +141,7 @@ class Service:
             entry_link=self.entry_link,
             plans_of=self.parts.links.plans_of,
             rules=self.parts.rules,
+            slots=self.parts.settings.outflow.fire_concurrency,
             group_concurrency=self.parts.settings.outflow.group_concurrency,
         )
 

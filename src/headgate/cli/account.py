@@ -21,11 +21,13 @@ from headgate.connectors.protocol import Connector, Question, SignedIn
 from headgate.domain.errors import UserError
 from headgate.intake import requests
 from headgate.outflow.controls import require_no_runs
+from headgate.outflow.targets import name_some
 from headgate.storage.account_overview import AccountLine, CallsOfDay, list_account_lines, list_calls
 from headgate.storage.channels import Account, insert_account
 from headgate.storage.database import Tx
 from headgate.storage.discovery import ask_discovery
 from headgate.storage.lanes import LaneRow, list_lanes
+from headgate.storage.reminders import list_of_account
 from headgate.storage.requests import HandedOver
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault, put_secret
 
@@ -98,7 +100,7 @@ def list_all(*, as_json: AsJson = False) -> None:
         else:
             _print_accounts(accounts)
             _print_discovery(accounts, now=now)
-            _print_lanes(accounts, lanes, calls, now=now)
+            _print_lanes(accounts, lanes, calls)
 
     at_desk(look)
 
@@ -166,11 +168,15 @@ def remove(account: AccountArgument, *, yes: Yes = False) -> None:
         async with desk.database.transaction() as tx:
             known = await get_account(tx, account)
             await require_no_runs(tx, known.id, name=known.name)
-        confirm(f"Remove the account {known.platform}/{known.name} with its session and pace?", yes=yes)
+            broken = await list_of_account(tx, known.id)
+        silent = f" These reminders then send nothing: {name_some(broken)}." if broken else ""
+        confirm(
+            f"Remove the account {known.platform}/{known.name} with its session and pace?{silent}", yes=yes
+        )
         async with desk.database.transaction() as tx:
             await require_no_runs(tx, known.id, name=known.name)
             done = await requests.remove_account(tx, known, now=desk.clock.now())
-        typer.echo(f"{known.name} is removed{_handed_over(done, _ALONE)}.")
+        typer.echo(f"{known.name} is removed{_handed_over(done, _ALONE)}.{silent}")
 
     at_desk(delete)
 
@@ -273,27 +279,26 @@ def _print_discovery(accounts: Sequence[AccountLine], *, now: datetime) -> None:
 
 
 def _print_lanes(
-    accounts: Sequence[AccountLine], lanes: Sequence[LaneRow], calls: Sequence[CallsOfDay], *, now: datetime
+    accounts: Sequence[AccountLine], lanes: Sequence[LaneRow], calls: Sequence[CallsOfDay]
 ) -> None:
-    rows = [_lane(account, lane, calls, now) for account in accounts for lane in _lanes_of(account, lanes)]
+    rows = [_lane(account, lane, calls) for account in accounts for lane in _lanes_of(account, lanes)]
     if rows:
-        columns = ["account", "calls of", "a minute", "of at most", "today", "cool-down"]
+        columns = ["account", "calls of", "a minute", "of at most", "in 24 h", "cool-down"]
         print_table(
             [*columns, f"in {DAYS} days"],
             rows,
-            numeric=["a minute", "of at most", "today", f"in {DAYS} days"],
+            numeric=["a minute", "of at most", "in 24 h", f"in {DAYS} days"],
         )
 
 
-def _lane(account: AccountLine, lane: LaneRow, calls: Sequence[CallsOfDay], now: datetime) -> list[object]:
+def _lane(account: AccountLine, lane: LaneRow, calls: Sequence[CallsOfDay]) -> list[object]:
     counted = [one for one in calls if one.account_id == account.id and one.kind == lane.kind]
-    today = sum(one.calls for one in counted if one.day == now.date())
     return [
         account.name,
         lane.kind,
         f"{lane.rate:.4g}",
         f"{lane.ceiling:.4g}",
-        f"{today:,}",
+        f"{lane.used_today:,}",
         f"{lane.cool_down_s:.0f} s" if lane.cool_down_s else "",
         f"{sum(one.calls for one in counted):,}",
     ]
@@ -307,7 +312,13 @@ def _document(account: AccountLine, lanes: Sequence[LaneRow], calls: Sequence[Ca
     return {
         **vars(account),
         "lanes": [
-            {"kind": lane.kind, "rate": lane.rate, "ceiling": lane.ceiling, "cool_down_s": lane.cool_down_s}
+            {
+                "kind": lane.kind,
+                "rate": lane.rate,
+                "ceiling": lane.ceiling,
+                "cool_down_s": lane.cool_down_s,
+                "used_today": lane.used_today,
+            }
             for lane in _lanes_of(account, lanes)
         ],
         "calls": [

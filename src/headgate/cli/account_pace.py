@@ -54,7 +54,9 @@ def pace(
     async def look(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             known = await get_account(tx, account)
-            await change_pace(tx, known, wish, lambda platform: plans_of(desk, platform))
+            await change_pace(
+                tx, known, wish, lambda platform: plans_of(desk, platform), now=desk.clock.now()
+            )
             shown = await get_pace(tx, known, lambda platform: plans_of(desk, platform))
         if as_json:
             print_json(_document(shown, desk))

@@ -13,7 +13,8 @@ from headgate.outflow.preflight import Outlook, Preflight
 
 def preflight_of(desk: Desk) -> Preflight:
     """Return who looks ahead on this database."""
-    return Preflight(lambda platform: plans_of(desk, platform), desk.clock)
+    slots = desk.settings.outflow.fire_concurrency
+    return Preflight(lambda platform: plans_of(desk, platform), desk.clock, slots=slots)
 
 
 def say_outlook(outlook: Outlook) -> None:

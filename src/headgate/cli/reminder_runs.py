@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from headgate.cli.run_progress import fail_unless_success, get_known, watch_run
 from headgate.cli.target_naming import get_targets
 from headgate.domain.errors import UserError
 from headgate.outflow import controls, reminders
-from headgate.outflow.runs import make_run, make_test_run
+from headgate.outflow.runs import UnderWay, make_run, make_test_run
 from headgate.storage.run_overview import list_active_runs
 
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended, and show how far it is.")]
@@ -33,9 +34,7 @@ def run(reminder: ReminderArgument, *, wait: Wait = False, yes: Yes = False, as_
         if not as_json:
             say_outlook(outlook)
         confirm_outlook(outlook, yes=yes)
-        now = desk.clock.now()
-        async with desk.database.transaction() as tx:
-            run_id = await make_run(tx, named.id, trigger="person", fire_at=now, now=now, ids=desk.ids)
+        run_id = await _make_run(desk, named.id, yes=yes)
         if not as_json:
             typer.echo(f"{named.title} begins: `headgate run show {run_id}` shows how far it is.")
         await _finish(desk, run_id, wait=wait, as_json=as_json)
@@ -90,6 +89,19 @@ def cancel(reminder: ReminderArgument, *, yes: Yes = False, as_json: AsJson = Fa
             typer.echo(f"{one.title}: {one.summary}" if one.summary else f"{one.title} is cancelled.")
 
     at_desk(stop)
+
+
+async def _make_run(desk: Desk, reminder_id: UUID, *, yes: bool) -> UUID:
+    """Begin a run; ask first if another one is under way."""
+    now = desk.clock.now()
+    make = partial(make_run, trigger="person", fire_at=now, now=now, ids=desk.ids)
+    try:
+        async with desk.database.transaction() as tx:
+            return await make(tx, reminder_id)
+    except UnderWay as error:
+        confirm(f"{error.message} Send it a second time?", yes=yes)
+    async with desk.database.transaction() as tx:
+        return await make(tx, reminder_id, beside=True)
 
 
 async def _finish(desk: Desk, run_id: UUID, *, wait: bool, as_json: bool) -> None:

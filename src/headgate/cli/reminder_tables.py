@@ -25,7 +25,12 @@ AT_CLOSE = {"stop": "the rest is skipped", "carry": "the rest is carried to the 
 
 def as_line(line: ReminderLine) -> dict[str, Any]:
     """Return a reminder of a list as JSON shows it."""
-    return {**vars(line), "schedule": describe(line.schedule), "window": line.window.text}
+    return {
+        **vars(line),
+        "trouble": line.trouble,
+        "schedule": describe(line.schedule),
+        "window": line.window.text,
+    }
 
 
 def as_document(full: FullReminder, preview: Preview | None) -> dict[str, Any]:
@@ -52,7 +57,7 @@ def print_reminders(lines: Sequence[ReminderLine], *, now: datetime) -> None:
                 f"{describe(line.schedule)} ({line.zone})",
                 f"{line.targets:,}",
                 line.state,
-                "" if line.due_at is None else relative(line.due_at, now),
+                line.trouble or ("" if line.due_at is None else relative(line.due_at, now)),
                 _last_run(line, now),
             )
             for line in lines

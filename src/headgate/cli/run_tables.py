@@ -105,6 +105,11 @@ def _facts(story: RunStory, now: datetime) -> Iterator[tuple[str, str]]:
     yield "account", run.account_name + ("" if run.account_id else " (removed)")
     yield "begun by", TRIGGERS[run.trigger]
     yield "delivery window", window_in_words(run)
+    if run.joined:
+        yield (
+            "joined by",
+            f"{count_of(run.joined, 'later send')} of the reminder, while it was under way",
+        )
     if run.active and run.closes_at is not None:
         yield "closes", f"{moment(run.closes_at, now)}; {AT_CLOSE[run.at_close]}"
     yield "began", moment(run.started_at, now, never="not yet")

@@ -176,6 +176,7 @@ def remove_members(
     references: TargetsArgument = None,
     *,
     account: AccountOption = "",
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Take targets out of a list; the list stays."""
@@ -186,7 +187,14 @@ def remove_members(
         async with desk.database.transaction() as tx:
             line = await targets.find_list(tx, name)
             chosen = await get_targets(tx, references, platform=await platform_of(tx, account))
-            removed = await targets.remove_members(tx, line.id, chosen)
+        try:
+            async with desk.database.transaction() as tx:
+                removed = await targets.remove_members(tx, line.id, chosen)
+        except targets.Breaks as error:
+            confirm(f"{error.message} Take them out all the same?", yes=yes)
+            async with desk.database.transaction() as tx:
+                removed = await targets.remove_members(tx, line.id, chosen, confirmed=True)
+        async with desk.database.transaction() as tx:
             left = await targets.find_list(tx, str(line.id))
         if as_json:
             print_json({**vars(left), "removed": removed})

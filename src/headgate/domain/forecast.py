@@ -68,6 +68,8 @@ class Forecast:
     """In how many further windows it goes on."""
     wider_end: int | None = None
     """The end of a window within the day in which it would reach everybody at once, in minutes."""
+    accounts_at_once: int = 0
+    """So many accounts send now and take turns, because there are fewer slots; 0 if there are enough."""
     carried_ends_at: datetime | None = None
     """When it would end if it went on in further windows; only for one that stops and has some left."""
 

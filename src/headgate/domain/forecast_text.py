@@ -20,6 +20,8 @@ def _sentences(forecast: Forecast, plan: Plan, queued: int) -> Iterator[str]:
         yield "The daily cap of the account is reached before that."
     elif forecast.saturated_until_close:
         yield "The pace of the account does not allow more."
+    if forecast.accounts_at_once:
+        yield f"{forecast.accounts_at_once:,} accounts send now and take turns, which slows all of them down."
     if queued:
         messages = "1 message" if queued == 1 else f"{queued:,} messages"
         yield f"{messages} of other runs on this account will be sent in turn with it."

@@ -158,6 +158,11 @@ class LaneState:
             use_slot=floor(at_s / USE_SLOT_S),
         )
 
+    def slowed(self, share: float) -> LaneState:
+        """Return the lane of an account that can send for a share of the time only."""
+        pace = replace(self.pace, per_minute=self.pace.per_minute * share)
+        return self if share >= 1 else replace(self, pace=pace, rate=self.rate * share)
+
     @property
     def limit(self) -> float:
         return warm_limit(self.pace, established=self.established, warm_days=self.warm_days)

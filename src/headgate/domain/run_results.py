@@ -81,7 +81,7 @@ def notice(title: str, state: RunState, tally: Tally) -> str:
         case "failed":
             return f"{title}: failed, {delivered}"
         case "missed":
-            return f"{title}: missed, the delivery window was closed"
+            return f"{title}: missed, nothing was sent"
         case "cancelled" | "paused":
             return f"{title}: {state}, {delivered}"
         case "partial" | "running":

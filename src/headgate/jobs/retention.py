@@ -1,4 +1,4 @@
-"""How long things are kept that only explain the past: ended work, scans, calls, changes of lanes."""
+"""How long things are kept that only explain the past: ended work, runs, scans, calls, changes of lanes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headgate.jobs.cron import recurring
 from headgate.jobs.kinds import Kind, Kinds
 from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.settings import JobsSettings
-from headgate.storage import engine, lanes, login_attempts, media, scans
+from headgate.storage import engine, lanes, login_attempts, media, run_controls, scans
 from headgate.storage.database import Tx
 
 KEEP_LANE_CHANGES = timedelta(days=30)
@@ -30,6 +30,8 @@ def retention_kind(
         await letters.prune(tx, kinds, keep=settings.keep_dead, before=before, now=now)
         await lanes.delete_old_lane_changes(tx, keep_s=KEEP_LANE_CHANGES.total_seconds())
         await scans.prune_history(tx, scans_before=now - KEEP_SCANS, calls_before=now - KEEP_CALLS)
+        if settings.keep_runs_days:
+            await run_controls.delete_old_runs(tx, before=now - timedelta(days=settings.keep_runs_days))
         await media.delete_unused(tx, before=now - KEEP_UNUSED_MEDIA)
         forget_before = real.now() - login_attempts.FORGET_AFTER
         await login_attempts.delete_old_attempts(tx, forget_before=forget_before)

@@ -116,6 +116,12 @@ class JobsSettings(Section):
     keep_completed_s: int = Field(default=3600, ge=0, description="Age of completed jobs at most.")
     keep_dead: int = Field(default=5000, ge=0, description="Dead letters kept at most.")
     keep_dead_s: int = Field(default=604800, ge=0, description="Age of dead letters at most.")
+    keep_runs_days: int = Field(
+        default=180,
+        ge=0,
+        description="Days for which ended runs are kept, with what came of each message; 0: for ever."
+        " The newest run of a reminder and uncertain messages always stay.",
+    )
     metrics_port: int = Field(
         default=0,
         ge=0,

@@ -88,7 +88,7 @@ async def end_run(
     await sending.end_run(tx, run.id, state=state, summary=text, now=now)
     await publish(tx, Event("runs"))
     if run.trigger != "test" and not announced:
-        await publish(tx, _event(run.id, run.title, state, tally))
+        await publish(tx, fired(run.id, run.title, state, tally))
     return state
 
 
@@ -96,5 +96,6 @@ def _counts(errors: Sequence[ErrorCount]) -> dict[str, int]:
     return {error.error: error.deliveries for error in errors if error.state == "failed"}
 
 
-def _event(run_id: UUID, title: str, state: RunState, tally: Tally) -> Event:
+def fired(run_id: UUID, title: str, state: RunState, tally: Tally) -> Event:
+    """Return what tells people of the result of a run."""
     return Event(FIRED, details={"run": str(run_id), "status": state, "text": notice(title, state, tally)})

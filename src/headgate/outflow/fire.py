@@ -18,9 +18,10 @@ from headgate.jobs.kinds import Kind
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
-from headgate.outflow.runs import make_run_of, record_missed
+from headgate.outflow.runs import CHANGED, make_run_of, record_missed
 from headgate.storage import reminders, run_making
 from headgate.storage.database import Tx
+from headgate.storage.events import publish
 from headgate.storage.reminders import Reminder
 
 log = get_logger("outflow")
@@ -120,6 +121,17 @@ class Firing:
             summary = f"{fires.in_words(reminder.zone)}: {reason}."
             await record_missed(tx, reminder, fire_at=fires.last, summary=summary, now=now, ids=self.ids)
             return
+        if await self._join(tx, reminder, fires):
+            return
         if fires.count > 1:
             log.info("fires were missed; the last one is sent", title=reminder.title, fires=fires.count)
         await make_run_of(tx, reminder, trigger="schedule", fire_at=fires.last, now=now, ids=self.ids)
+
+    async def _join(self, tx: Tx, reminder: Reminder, fires: Fires) -> bool:
+        """Let a fire count with a run that is still under way, so that runs do not pile up."""
+        other = await run_making.find_run_under_way(tx, reminder.id)
+        if other is None or not await run_making.join_run(tx, other.id):
+            return False
+        log.info("a run is still under way; no other begins", title=reminder.title, fires=fires.count)
+        await publish(tx, CHANGED)
+        return True

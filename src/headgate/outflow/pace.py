@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
 from headgate.domain.errors import Elsewhere, UserError
 from headgate.domain.pacing import Cause, LanePlan, Pace
 from headgate.outflow.preflight import SEND, LanePlans
+from headgate.outflow.resting import changed_pace
 from headgate.storage import lanes, sending
 from headgate.storage.channels import Account, set_established
 from headgate.storage.database import Tx
@@ -79,7 +81,9 @@ async def get_pace(tx: Tx, account: Account, plans_of: LanePlans, *, changes: in
     )
 
 
-async def change_pace(tx: Tx, account: Account, wish: PaceWish, plans_of: LanePlans) -> None:
+async def change_pace(
+    tx: Tx, account: Account, wish: PaceWish, plans_of: LanePlans, *, now: datetime
+) -> None:
     """Set the pace of an account as a person wishes; settings and connectors do not change it any more."""
     _check(wish)
     if wish.paces:
@@ -89,6 +93,7 @@ async def change_pace(tx: Tx, account: Account, wish: PaceWish, plans_of: LanePl
     if wish.groups is not None:
         groups = None if wish.groups == "default" else wish.groups
         await sending.set_group_concurrency(tx, account.id, groups)
+    await changed_pace(tx, account.id, now=now)
 
 
 async def _change_lane(tx: Tx, account: Account, wish: PaceWish, plans_of: LanePlans) -> None:

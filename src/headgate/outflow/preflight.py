@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
 from uuid import UUID
@@ -55,6 +55,8 @@ class Preflight:
 
     plans_of: LanePlans
     clock: Clock
+    slots: int
+    """Accounts that send at once, over all workers."""
 
     async def of_draft(self, tx: Tx, draft: Draft, *, at_once: bool = False) -> Outlook:
         """Forecast the next fire of a draft, or a run of it that begins now."""
@@ -118,9 +120,10 @@ class Preflight:
         """Step every lane that a message draws on, and believe the slowest."""
         now_s = await lanes.get_real_s(tx)
         states = await lanes.list_lane_states(tx, owner=str(account_id), kind=SEND)
+        busy = 1 + await preflight.count_busy_accounts(tx, account_id, now=now)
         seen = [
             forecast(
-                state,
+                state.slowed(min(1.0, self.slots / busy)),
                 now=now,
                 mine=plan,
                 others=others,
@@ -129,7 +132,7 @@ class Preflight:
             )
             for state in states or self._first_states(scope, now_s)
         ]
-        return max(seen, key=_lateness)
+        return replace(max(seen, key=_lateness), accounts_at_once=busy if busy > self.slots else 0)
 
     def _first_states(self, scope: Scope, now_s: float) -> list[LaneState]:
         """Return the lanes that the account will have when it is first opened."""

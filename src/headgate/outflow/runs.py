@@ -11,22 +11,34 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import UserError
+from headgate.domain.run_results import Tally
 from headgate.domain.windows import DAY_MINUTES, Window, minute_text
 from headgate.kernel.ids import Ids
 from headgate.outflow import reminders as reminder_plans
 from headgate.outflow.drafts import Draft, check_words, draft_of
+from headgate.outflow.endings import fired
 from headgate.outflow.waking import wake_sender
 from headgate.storage import remainders, reminders, run_making
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.remainders import OldRun
 from headgate.storage.reminders import Reminder
-from headgate.storage.run_making import NewRun, SendingAccount, Trigger
+from headgate.storage.run_making import NewRun, RunUnderWay, SendingAccount, Trigger
 from headgate.storage.run_overview import get_run
 
 TEST_PRIORITY = 10
 CHANGED = Event("runs")
 TURN = "waits for its turn"
+
+
+class UnderWay(UserError):
+    """A run of the reminder has not ended, and a person must say whether another one is wanted."""
+
+    def __init__(self, title: str, run: RunUnderWay) -> None:
+        super().__init__(
+            f"A run of {title!r} is under way: {run.sent:,} of {run.total:,} delivered.",
+            remedy="Wait for its end or cancel it, or confirm that everybody shall get it twice.",
+        )
 
 
 @dataclass(frozen=True)
@@ -66,10 +78,12 @@ async def make_run(
     now: datetime,
     ids: Ids,
     run_id: UUID | None = None,
+    beside: bool = False,
 ) -> UUID:
     """Make a run of all that a reminder holds now, and return its id.
 
-    Whoever asks twice under one `run_id`, like a person who presses a button twice, gets one run.
+    Asking twice under one `run_id`, like a person who presses a button twice, makes one run. While a run of
+    the reminder is under way, another one begins only if the person says so (`beside`).
     """
     reminder = await reminders.lock_reminder(tx, reminder_id)
     if run_id is not None and await get_run(tx, run_id) is not None:
@@ -83,6 +97,8 @@ async def make_run(
             f"{reminder.title!r} has no account: the one that sent it was removed.",
             remedy="Give it another account.",
         )
+    if not beside and (other := await run_making.find_run_under_way(tx, reminder_id)):
+        raise UnderWay(reminder.title, other)
     if not await run_making.count_targets(tx, reminder_id):
         raise UserError(f"{reminder.title!r} has nobody to send to.", remedy="Give it a target or a list.")
     made_id = await make_run_of(
@@ -235,6 +251,7 @@ async def record_missed(
     )
     if await run_making.insert_run(tx, run, now=now):
         await publish(tx, CHANGED)
+        await publish(tx, fired(run.id, run.title, "missed", Tally()))
 
 
 async def _account(tx: Tx, account_id: UUID) -> SendingAccount:

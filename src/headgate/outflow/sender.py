@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from headgate.connectors.protocol import CallKind
@@ -32,8 +32,9 @@ from headgate.outflow.flights import SETTLE_S, Runway
 from headgate.outflow.hold import LEASE_S, Hold
 from headgate.outflow.permits import Stock
 from headgate.outflow.preparing import Preparing
+from headgate.outflow.resting import later, rest
 from headgate.outflow.rounds import JobRounds, RoundWriter
-from headgate.outflow.turn import Turn
+from headgate.outflow.turn import LONGEST_PACE_S, Turn
 from headgate.outflow.uploads import Shelf
 from headgate.outflow.waking import SEND, wake_sender
 from headgate.storage import lanes as lane_rows
@@ -42,6 +43,7 @@ from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.leases import Lease, release_lease, release_lease_with, take_lease
 from headgate.storage.sending import DueRun, SenderRow, Share
+from headgate.storage.streams import count_calls
 from headgate.storage.watches import get_watcher
 
 LOADED = 3000
@@ -71,6 +73,8 @@ class Plan:
     """What a job finds to do: a run whose turn it is, and runs that ended with messages in doubt."""
 
     run: DueRun | None
+    opened: Sequence[DueRun]
+    """All runs whose window is open."""
     shares: Sequence[Share]
     doubtful: Sequence[DueRun]
     sender: SenderRow
@@ -144,13 +148,18 @@ class Sender:
         if turn is not None and turn.trouble is not None:
             await self._suspend(job, account, turn.trouble)
             return
-        come_back_s = max(turn.come_back_s or 0.0 if turn else 0.0, late_s or 0.0)
-        if come_back_s:
+        come_back_s = late_s or (turn.come_back_s if turn is not None else None) or 0.0
+        rests = come_back_s > LONGEST_PACE_S
+        if come_back_s and not rests:
             async with job.database.transaction() as tx:
                 await self._end(tx, account, plan, turn)
             raise ComeBackLater(min(come_back_s, self._until_close_s(plan)))
         async with job.finish() as tx:
+            # A pace that was changed since the plan was made is tried at once.
+            rests = rests and await sending.lock_pace(tx, account.id) == plan.sender.pace_seq
             await self._end(tx, account, plan, turn)
+            if rests:
+                await rest(tx, account, plan.opened, wait_s=come_back_s, clock=self.clock)
             await release_lease_with(tx, lease)
             if await sending.is_due(tx, account.id, now=self.clock.now()):
                 await wake_sender(tx, account.id)
@@ -173,7 +182,7 @@ class Sender:
                 shares = await sending.list_shares(tx, run.id, limit=LOADED, settle_s=SETTLE_S, now=now)
             flying = await sending.count_flying(tx, account.id, settle_s=SETTLE_S)
         closes = [other.closes_at for other in due if other.closes_at and other.closes_at > now]
-        return Plan(run, shares, doubtful, sender, flying, min(closes, default=None))
+        return Plan(run, opened, shares, doubtful, sender, flying, min(closes, default=None))
 
     async def _close(
         self, tx: Tx, account: AccountRef, run: DueRun, sender: SenderRow, *, now: datetime
@@ -210,7 +219,7 @@ class Sender:
         for run in plan.doubtful:
             if not active:
                 async with database.transaction() as tx:
-                    await sending.put_off(tx, run.id, due_at=self._later(INACTIVE_S))
+                    await sending.put_off(tx, run.id, due_at=later(self.clock, INACTIVE_S))
                 continue
             async with database.transaction() as tx:
                 shares = await sending.list_doubtful(tx, run.id, settle_s=SETTLE_S, now=self.clock.now())
@@ -297,10 +306,13 @@ class Sender:
 
     async def _end(self, tx: Tx, account: AccountRef, plan: Plan, turn: Turn | None) -> None:
         """Write down what the turn has come to; a person may have paused or cancelled the run meanwhile."""
+        now = self.clock.now()
+        if turn is not None and turn.saturated:
+            # Before the run is locked, as by whoever changes the pace.
+            await sending.note_saturated(tx, account.id, since=turn.began_at, until=now)
         run = await sending.lock_run(tx, plan.run.id) if plan.run is not None else None
         if run is None:
             return
-        now = self.clock.now()
         if turn is not None:
             await self._note(tx, account, turn, now=now)
         else:
@@ -309,22 +321,16 @@ class Sender:
             limits = run.limit_signals + (turn.limits if turn is not None else 0)
             await end_run(tx, replace(run, limit_signals=limits), Circumstances(), now=now)
         elif run.state == "running" and turn is not None and turn.ready_in_s:
-            await sending.put_off(tx, run.id, due_at=self._later(turn.ready_in_s))
+            await sending.put_off(tx, run.id, due_at=later(self.clock, turn.ready_in_s))
         await publish(tx, Event("runs"))
 
     async def _note(self, tx: Tx, account: AccountRef, turn: Turn, *, now: datetime) -> None:
+        if turn.calls:
+            await count_calls(tx, account.id, kind=SEND, calls=turn.calls, now=now)
         if turn.limits:
             await sending.count_limit_signals(tx, turn.run.id, signals=turn.limits)
-        if turn.saturated:
-            await sending.note_saturated(tx, account.id, since=turn.began_at, until=now)
         if turn.refused:
             await sending.fail_pending(tx, turn.run.id, error=turn.refused, now=now)
-
-    def _later(self, real_s: float) -> datetime:
-        """Return the product time that it will be after so many real seconds."""
-        now = self.clock.now()
-        minute = timedelta(minutes=1)
-        return now + minute * (real_s / max(self.clock.real_s_until(now + minute), 1e-6))
 
     def _until_close_s(self, plan: Plan) -> float:
         if plan.soonest_close is None:

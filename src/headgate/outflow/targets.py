@@ -9,13 +9,20 @@ from uuid import UUID
 from headgate.domain.errors import UserError
 from headgate.kernel.ids import Ids
 from headgate.lanes.links import AccountRef, Links
-from headgate.storage import target_lists
+from headgate.storage import reminders, target_lists
 from headgate.storage.database import Database, Refused, Tx
 from headgate.storage.target_lists import ListLine, LockedList
 from headgate.storage.targets import Refreshed, SeenTarget, note_targets
 
 LONGEST_NAME = 200
 MOST_MEMBERS = 100_000
+
+
+class Breaks(UserError):
+    """What a person wants would silence reminders; it is done if they confirm it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, remedy="Confirm it, or change these reminders first.")
 
 
 async def refresh(
@@ -53,9 +60,8 @@ async def delete_list(tx: Tx, list_id: UUID) -> None:
     locked = await _locked(tx, list_id)
     users = await target_lists.list_users_of(tx, list_id)
     if users:
-        named = ", ".join(repr(title) for title in users[:3]) + (" and others" if len(users) > 3 else "")
         raise UserError(
-            f"Reminders send to the list {locked.name!r}: {named}.",
+            f"Reminders send to the list {locked.name!r}: {name_some(users)}.",
             remedy="Take the list out of them, or archive them, and delete it then.",
         )
     await target_lists.delete_list(tx, list_id)
@@ -67,10 +73,20 @@ async def add_members(tx: Tx, list_id: UUID, target_ids: Sequence[UUID]) -> int:
     return await target_lists.add_members(tx, list_id, _few_enough(target_ids))
 
 
-async def remove_members(tx: Tx, list_id: UUID, target_ids: Sequence[UUID]) -> int:
-    """Take targets out of a list; returns how many were in it."""
-    await _locked(tx, list_id)
-    return await target_lists.remove_members(tx, list_id, target_ids)
+async def remove_members(
+    tx: Tx, list_id: UUID, target_ids: Sequence[UUID], *, add: Sequence[UUID] = (), confirmed: bool = False
+) -> int:
+    """Take targets out of a list, and put others in; returns how many were taken out.
+
+    Refused, unless confirmed, if reminders would have nobody to send to any more.
+    """
+    locked = await _locked(tx, list_id)
+    removed = await target_lists.remove_members(tx, list_id, target_ids)
+    await target_lists.add_members(tx, list_id, _few_enough(add))
+    alone = await reminders.list_left_alone(tx, list_id) if removed and not confirmed else []
+    if alone:
+        raise Breaks(f"Without these members of {locked.name!r} nobody gets {name_some(alone)}.")
+    return removed
 
 
 async def find_list(tx: Tx, reference: str) -> ListLine:
@@ -86,6 +102,12 @@ async def _locked(tx: Tx, list_id: UUID) -> LockedList:
     if locked is None:
         raise UserError("There is no such list.", remedy="It may have been deleted; look at the lists again.")
     return locked
+
+
+def name_some(titles: Sequence[str]) -> str:
+    """Return the first few titles, and how many more there are."""
+    named = ", ".join(repr(title) for title in titles[:3])
+    return named if len(titles) <= 3 else f"{named} and {len(titles) - 3:,} more"
 
 
 def _checked_name(name: str) -> str:

@@ -41,7 +41,7 @@ JITTER_S = (0.2, 0.5)
 """The pause between two messages to one group."""
 LONGEST_WAIT_S = 5.0
 LONGEST_PACE_S = 60.0
-"""Whoever must wait for longer waits for a cool-down or a daily cap, not for the pace."""
+"""A longer wait is for a cool-down or a daily cap, not for the pace."""
 
 
 @dataclass
@@ -66,6 +66,8 @@ class Turn:
     """No message of the run can go before; those of other runs may."""
     trouble: AuthFailed | Restricted | None = None
     limits: int = 0
+    calls: int = 0
+    """Messages that left, whatever the answer was."""
     refused: str = ""
     """Why nothing of the run can be sent."""
     began_at: datetime = field(init=False)
@@ -191,16 +193,15 @@ class Turn:
             if group.next.place in marked:
                 self._start(group, permit)
         if len(marked) < len(chosen):
-            # The run was paused or cancelled, or another sender has told of a message.
-            self._stopped = True
+            self._stopped = True  # The run was paused or cancelled, or another sender told of a message.
         return True
 
     async def _is_clear(self, group: Group) -> bool:
         """Tell whether a doubtful message may be sent; one that may have been sent long ago is looked for."""
-        if self._now_s() < self._repeat_until_s(group.next):
-            return True
-        await self._look_for(group)
-        return False
+        clear = self._now_s() < self._repeat_until_s(group.next)
+        if not clear:
+            await self._look_for(group)
+        return clear
 
     def _repeat_until_s(self, share: Share) -> float:
         return self._loaded_at_s + repeat_for_s(self.dedupe, age_s=share.doubt_age_s or 0.0)
@@ -251,9 +252,8 @@ class Turn:
         if group.next.doubtful:
             await self._look_for(group)
             return
+        delivery, now = group.next.delivery, self.runway.clock.now()
         async with self.database.autocommit() as tx:
-            delivery = group.next.delivery
-            now = self.runway.clock.now()
             await sending.fail_delivery(tx, self.run.id, delivery, error=str(error), now=now)
         group.shares.clear()
 
@@ -267,9 +267,9 @@ class Turn:
                     raise
                 self._halt(error)
                 break
-        for group in ready if self.refused else ():
+        for group in ready:
             # Nothing of the run is sent any more, so no repeat will tell.
-            if group.next.doubtful:
+            if self.refused and group.next.doubtful:
                 await self._look_for(group)
         return not self._stopped
 
@@ -338,7 +338,7 @@ class Turn:
             await self._write(())
         now_s = self._now_s()
         begun = [group for group in self._open if group.shares]
-        # Who waits for a place waits for those that have one.
+        # Groups without a place wait for those that have one.
         candidates = begun if len(begun) >= self.groups_at_once else [*begun, *self._waiting]
         times_s = [group.ready_at_s for group in candidates]
         if not times_s:
@@ -363,6 +363,7 @@ class Turn:
         for task in [task for task in self._flights if task.done()]:
             group, flight = self._flights.pop(task)
             group.flying = False
+            self.calls += flight.called
             end = landed(task, flight)
             self._results.append(end.result)
             await self._act(group, end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.forecast import Queued
@@ -96,3 +97,8 @@ async def list_able_accounts(
         list_ids=list(list_ids),
         run_id=run_id,
     )
+
+
+async def count_busy_accounts(tx: Tx, account_id: UUID, *, now: datetime) -> int:
+    """Return how many other accounts have something to send now."""
+    return await tx.value(Q["count_busy_accounts"], account_id=account_id, now=now)

@@ -27,6 +27,11 @@ where r.account_id = %(account_id)s and r.id is distinct from %(run_id)s::uuid
   and (r.state in ('waiting', 'running') and r.due_at is not null or r.state = 'paused' and r.paused_by = 'account')
 order by r.priority desc, r.served_at nulls first, r.created_at, r.id
 
+-- name: count_busy_accounts
+-- Other accounts with a run that could be sent now.
+select count(distinct r.account_id)::int from run r
+where r.state in ('waiting', 'running') and r.due_at <= %(now)s and r.account_id <> %(account_id)s
+
 -- name: list_able_accounts
 -- Other accounts of the platform that can send now, with how many of the groups each can write to.
 with wanted as (

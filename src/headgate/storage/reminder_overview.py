@@ -14,6 +14,15 @@ from headgate.storage.reminders import Reminder, ReminderState
 Q = load_queries("reminder_overview")
 
 
+def trouble_of(reminder: Reminder, *, targets: int) -> str:
+    """Return why a reminder can send nothing as it stands; empty if it can."""
+    if reminder.state == "archived":
+        return ""
+    if reminder.account_id is None:
+        return "Its account was removed. Choose another one."
+    return "" if targets else "It has nobody to send to. Add a group or a list."
+
+
 @dataclass(frozen=True)
 class ReminderLine(Reminder):
     """One reminder of a list, with what it has and how it did last."""
@@ -26,6 +35,11 @@ class ReminderLine(Reminder):
     last_run_at: datetime | None
     last_run_total: int
     last_run_sent: int
+
+    @property
+    def trouble(self) -> str:
+        """Why it can send nothing as it stands; empty if it can."""
+        return trouble_of(self, targets=self.targets)
 
 
 @dataclass(frozen=True)

@@ -214,3 +214,13 @@ async def postpone(tx: Tx, reminder_id: UUID, *, until: datetime) -> None:
 
 async def reopen(tx: Tx, reminder_id: UUID, *, now: datetime) -> None:
     await tx.execute(Q["reopen"], id=reminder_id, now=now)
+
+
+async def list_of_account(tx: Tx, account_id: UUID) -> list[str]:
+    """Return the titles of the reminders that an account sends."""
+    return await tx.column(Q["list_of_account"], account_id=account_id)
+
+
+async def list_left_alone(tx: Tx, list_id: UUID) -> list[str]:
+    """Return the titles of the reminders of a list that have nobody to send to as it is now."""
+    return await tx.column(Q["list_left_alone"], list_id=list_id)

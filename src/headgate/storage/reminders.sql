@@ -113,6 +113,19 @@ select %(new_id)s, list_id from reminder_list where reminder_id = %(id)s
 -- What must come to an end before a reminder can go.
 select count(*) from run where reminder_id = %(id)s and state in ('waiting', 'running', 'paused')
 
+-- name: list_of_account
+-- Titles of the reminders that an account sends.
+select title from reminder where account_id = %(account_id)s and state <> 'archived' order by lower(title), id
+
+-- name: list_left_alone
+-- Titles of the reminders that send to a list and have nobody to send to as it is now.
+select r.title from reminder_list u join reminder r on r.id = u.reminder_id
+where u.list_id = %(list_id)s and r.state <> 'archived'
+    and not exists (select from reminder_target t where t.reminder_id = r.id)
+    and not exists (
+        select from reminder_list o join target_list_member m on m.list_id = o.list_id where o.reminder_id = r.id)
+order by lower(r.title), r.id
+
 -- name: take_time
 -- A reminder with years of history is not removed within the limit of an ordinary statement.
 set local statement_timeout = 0

@@ -13,6 +13,10 @@ from headgate.storage.queries import load_queries
 
 Q = load_queries("run_controls")
 
+MOST_RUNS = 100
+MOST_DELIVERIES = 10_000
+"""What one pass of the retention deletes at most; a larger run goes alone."""
+
 
 async def pause_run(tx: Tx, run_id: UUID, *, reason: str) -> bool:
     return await tx.execute(Q["pause_run"], run_id=run_id, reason=reason) == 1
@@ -55,3 +59,11 @@ async def accept_uncertain(tx: Tx, run_id: UUID, delivery: int, *, now: datetime
 async def find_remainder(tx: Tx, run_id: UUID) -> str | None:
     """Return the name of the account that took over what a run has not delivered."""
     return await tx.value(Q["find_remainder"], run_id=run_id)
+
+
+async def delete_old_runs(tx: Tx, *, before: datetime) -> int:
+    """Delete runs that ended before a time, a bounded number of them; returns how many."""
+    await tx.execute(Q["take_time"])
+    return await tx.execute(
+        Q["delete_old_runs"], before=before, most_runs=MOST_RUNS, most_deliveries=MOST_DELIVERIES
+    )

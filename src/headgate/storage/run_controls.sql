@@ -47,6 +47,30 @@ select count(*)::int from chosen
 update part set state = 'sent', sent_at = %(now)s, error = '', doubtful_since = null
 where run_id = %(run_id)s and delivery = %(delivery)s and state = 'uncertain'
 
+-- name: take_time
+-- A run of a hundred thousand groups is not removed within the limit of an ordinary statement.
+set local statement_timeout = 0
+
+-- name: delete_old_runs
+-- Runs that ended long ago, the oldest first, so many deliveries at a time but one run at least. Kept are the newest
+-- run of each reminder, what has not ended or is to be looked at again, what waits for a person's word because nobody
+-- knows whether it was sent, and a run whose remainder is still being sent.
+with old as (
+    select r.id, r.created_at, r.total from run r
+    where r.created_at < %(before)s and r.ended_at < %(before)s and r.due_at is null
+        and r.state not in ('waiting', 'running', 'paused')
+        and not exists (select from run n where n.remainder_of = r.id and (n.ended_at is null or n.due_at is not null))
+        and (r.reminder_id is null or exists (
+            select from run n where n.reminder_id = r.reminder_id and (n.created_at, n.id) > (r.created_at, r.id)))
+        and not exists (select from delivery d where d.run_id = r.id and d.state in ('pending', 'sending', 'uncertain'))
+    order by r.created_at, r.id
+    limit %(most_runs)s
+),
+counted as (
+    select id, sum(total) over (order by created_at, id) - total as before_it from old
+)
+delete from run where id in (select id from counted where before_it < %(most_deliveries)s)
+
 -- name: find_remainder
 -- The account that took over what a run has not delivered.
 select account_name from run where remainder_of = %(run_id)s order by created_at desc limit 1

@@ -88,3 +88,21 @@ async def insert_delivery(tx: Tx, run_id: UUID, target_id: UUID) -> bool:
 async def count_targets(tx: Tx, reminder_id: UUID) -> int:
     """Return to how many groups a reminder would go now."""
     return await tx.value(Q["count_targets"], reminder_id=reminder_id)
+
+
+@dataclass(frozen=True)
+class RunUnderWay:
+    """A run of a reminder that has not ended."""
+
+    id: UUID
+    total: int
+    sent: int
+
+
+async def find_run_under_way(tx: Tx, reminder_id: UUID) -> RunUnderWay | None:
+    return await tx.one(RunUnderWay, Q["find_run_under_way"], reminder_id=reminder_id)
+
+
+async def join_run(tx: Tx, run_id: UUID) -> bool:
+    """Count a fire with a run that is under way; false if that has just ended."""
+    return await tx.execute(Q["join_run"], run_id=run_id) == 1

@@ -69,6 +69,20 @@ select d.run_id, d.number, p.number, r.account_id, headgate_part_key(d.run_id, d
 from run r join delivery d on d.run_id = r.id join run_part p on p.run_id = r.id
 where r.id = %(run_id)s
 
+-- name: find_run_under_way
+-- The newest run of a reminder that has not ended; tests and remainders are no runs of its own.
+select r.id, r.total,
+    (select count(*) from delivery d where d.run_id = r.id and d.state = 'sent')::int as sent
+from run r
+where r.reminder_id = %(reminder_id)s and r.state in ('waiting', 'running', 'paused')
+    and r.trigger in ('schedule', 'person')
+order by r.created_at desc, r.id desc
+limit 1
+
+-- name: join_run
+-- A fire that came while the run was under way.
+update run set joined = joined + 1 where id = %(run_id)s and state in ('waiting', 'running', 'paused')
+
 -- name: count_targets
 -- To how many groups a reminder would go now.
 select count(*) from (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -17,6 +17,8 @@ from headgate.storage.run_making import Trigger
 
 Q = load_queries("run_overview")
 
+NOTICED_WAIT_S = 5.0
+"""Shorter waits between two batches are not worth a word."""
 ACTIVE_STATES: tuple[RunState, ...] = ("waiting", "running", "paused")
 
 
@@ -48,6 +50,11 @@ class RunLine:
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
+    due_at: datetime | None
+    joined: int
+    """Fires that came while it was under way."""
+    slot_wait_s: float | None = field(compare=False)
+    """For how long its account has waited for a sending slot."""
     pending: int
     sending: int
     sent: int
@@ -66,6 +73,15 @@ class RunLine:
     @property
     def active(self) -> bool:
         return self.state in ACTIVE_STATES
+
+    @property
+    def told(self) -> RunLine:
+        """The run with the reason why it waits now: it may be ready, and other accounts have all slots."""
+        waited_s = self.slot_wait_s or 0.0
+        if self.state not in {"waiting", "running"} or waited_s < NOTICED_WAIT_S:
+            return self
+        span = f"{waited_s:.0f} s" if waited_s < 2 * 60 else f"{waited_s / 60:.0f} min"
+        return replace(self, reason=f"waits for a free sending slot, for {span} so far")
 
 
 @dataclass(frozen=True)
@@ -171,7 +187,7 @@ async def list_runs(
 ) -> list[RunLine]:
     """Return runs, newest first; those of one reminder are its history."""
     place = {"created_at": None, "id": None} if below is None else vars(below)
-    return await tx.all(
+    found = await tx.all(
         RunLine,
         Q["list_runs"],
         reminder_id=reminder_id,
@@ -180,10 +196,12 @@ async def list_runs(
         limit=limit,
         **place,
     )
+    return [run.told for run in found]
 
 
 async def get_run(tx: Tx, run_id: UUID) -> RunLine | None:
-    return await tx.one(RunLine, Q["get_run"], run_id=run_id)
+    found = await tx.one(RunLine, Q["get_run"], run_id=run_id)
+    return None if found is None else found.told
 
 
 async def get_figures(tx: Tx, run_id: UUID) -> RunFigures:

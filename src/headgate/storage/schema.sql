@@ -26,6 +26,20 @@ CREATE OR REPLACE FUNCTION public.headgate_job_kind(headers jsonb, entrypoint te
  IMMUTABLE PARALLEL SAFE
 RETURN COALESCE((headers ->> 'kind'::text), entrypoint);
 
+CREATE OR REPLACE FUNCTION public.headgate_job_wait_s(dedupe text)
+ RETURNS double precision
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+    return (
+        select extract(epoch from headgate_real_now() - max(greatest(q.created, q.execute_after)))
+        from pgqueuer q
+        where q.dedupe_key = dedupe and q.status = 'queued' and q.execute_after <= headgate_real_now()
+    );
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.headgate_language_wanted(language text, wanted text[])
  RETURNS boolean
  LANGUAGE sql
@@ -1277,6 +1291,7 @@ CREATE TABLE run (
     served_at timestamp with time zone,
     priority integer NOT NULL DEFAULT 0,
     carried integer NOT NULL DEFAULT 0,
+    joined integer NOT NULL DEFAULT 0,
     limit_signals integer NOT NULL DEFAULT 0,
     total integer NOT NULL DEFAULT 0,
     summary text NOT NULL DEFAULT ''::text,
@@ -1368,6 +1383,7 @@ CREATE TABLE sender (
     group_concurrency integer,
     saturated_since timestamp with time zone,
     saturated_until timestamp with time zone,
+    pace_seq bigint NOT NULL DEFAULT 0,
     CONSTRAINT sender_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
     CONSTRAINT sender_group_concurrency_check CHECK (((group_concurrency >= 1) AND (group_concurrency <= 10))),
     CONSTRAINT sender_pkey PRIMARY KEY (account_id)

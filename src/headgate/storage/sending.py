@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -131,6 +131,7 @@ class SenderRow:
     group_concurrency: int | None
     saturated_since: datetime | None
     saturated_until: datetime | None
+    pace_seq: int = 0
 
 
 @dataclass(frozen=True)
@@ -294,6 +295,24 @@ async def rest_runs(tx: Tx, run_ids: Sequence[UUID], *, now: datetime) -> None:
     """Take runs that have nothing to do out of the sender's way."""
     if run_ids:
         await tx.execute(Q["rest_runs"], run_ids=list(run_ids), now=now)
+
+
+async def lock_pace(tx: Tx, account_id: UUID) -> int:
+    """Return how often the pace of an account was changed, and keep it so until the transaction ends."""
+    return await tx.value(Q["lock_pace"], account_id=account_id)
+
+
+async def note_pace(tx: Tx, account_id: UUID, *, now: datetime) -> bool:
+    """Note that the pace of an account was changed; true if runs that waited for it can be tried now."""
+    await tx.execute(Q["note_pace"], account_id=account_id)
+    return await tx.execute(Q["wake_resting"], account_id=account_id, now=now) > 0
+
+
+async def rest_for_pace(tx: Tx, reasons: Mapping[UUID, str], *, due_at: datetime, now: datetime) -> None:
+    """Let runs that are due wait for the pace until a time, each with its reason."""
+    await tx.execute(
+        Q["rest_for_pace"], run_ids=list(reasons), reasons=list(reasons.values()), due_at=due_at, now=now
+    )
 
 
 async def put_off(tx: Tx, run_id: UUID, *, due_at: datetime) -> None:

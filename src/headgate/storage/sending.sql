@@ -190,6 +190,29 @@ update run
 set due_at = case when state in ('waiting', 'running') and opens_at > %(now)s then opens_at else closes_at end
 where id = any(%(run_ids)s::uuid[]) and due_at <= %(now)s
 
+-- name: lock_pace
+-- How often the pace of an account was changed; held, so that a change comes before or after what is decided by it.
+insert into sender as s (account_id) values (%(account_id)s)
+on conflict (account_id) do update set pace_seq = s.pace_seq
+returning pace_seq
+
+-- name: note_pace
+-- Whoever was told to wait by the old pace asks again.
+insert into sender as s (account_id, pace_seq) values (%(account_id)s, 1)
+on conflict (account_id) do update set pace_seq = s.pace_seq + 1
+
+-- name: rest_for_pace
+-- Runs that wait for their account's pace say so, and are looked at again then or when their window closes.
+update run r
+set state = 'waiting', due_at = least(%(due_at)s::timestamptz, r.closes_at), reason = w.reason
+from unnest(%(run_ids)s::uuid[], %(reasons)s::text[]) as w (id, reason)
+where r.id = w.id and r.state in ('waiting', 'running') and r.due_at <= %(now)s
+
+-- name: wake_resting
+-- Runs that could go on if the pace allows it now.
+update run set due_at = %(now)s
+where account_id = %(account_id)s and state in ('waiting', 'running') and due_at > %(now)s and opens_at <= %(now)s
+
 -- name: put_off
 -- When the account's sender must look at a run again.
 update run set due_at = %(due_at)s where id = %(run_id)s and due_at is not null
@@ -230,7 +253,7 @@ update run set limit_signals = limit_signals + %(signals)s where id = %(run_id)s
 
 -- name: get_sender
 -- How an account sends; none until it first did.
-select group_concurrency, saturated_since, saturated_until from sender where account_id = %(account_id)s
+select group_concurrency, saturated_since, saturated_until, pace_seq from sender where account_id = %(account_id)s
 
 -- name: note_saturated
 -- From when to when nothing but the pace kept the account from sending more; a pause of two minutes ends that.

@@ -60,6 +60,8 @@ class WebParts:
     """Lets whoever has it in, for as long as this process lives; only the demo makes one."""
     plans_of: LanePlans = _no_connectors
     """Tells the lanes of accounts that have not been opened yet."""
+    slots: int = 32
+    """Accounts that send at once, over all workers."""
     group_concurrency: int = 3
     """Groups that an account sends to at once, where its own setting does not say."""
     rules: RulesCache = field(default_factory=lambda: RulesCache(Knobs(), RealClock()))
@@ -82,7 +84,7 @@ class Site:
     @property
     def preflight(self) -> Preflight:
         """Who looks ahead, from the state that lanes and runs have at this moment."""
-        return Preflight(self.parts.plans_of, self.parts.clock)
+        return Preflight(self.parts.plans_of, self.parts.clock, slots=self.parts.slots)
 
     @property
     def sources(self) -> ListingSources:

@@ -26,6 +26,19 @@ create function headgate_job_kind(headers jsonb, entrypoint text) returns text
 language sql immutable parallel safe
 return coalesce(headers ->> 'kind', entrypoint);
 
+-- For how long a job that could run has waited for a slot; empty if it runs, rests, or is not there.
+create function headgate_job_wait_s(dedupe text) returns double precision
+language plpgsql stable
+as $$
+begin
+    return (
+        select extract(epoch from headgate_real_now() - max(greatest(q.created, q.execute_after)))
+        from pgqueuer q
+        where q.dedupe_key = dedupe and q.status = 'queued' and q.execute_after <= headgate_real_now()
+    );
+end
+$$;
+
 create table lease (
     name text primary key,
     token uuid not null,

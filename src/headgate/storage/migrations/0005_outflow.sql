@@ -171,6 +171,8 @@ create table run (
     served_at timestamptz,
     priority int not null default 0,
     carried int not null default 0,
+    -- Fires of its reminder that came while it was under way, and got no run of their own.
+    joined int not null default 0,
     limit_signals int not null default 0,
     total int not null default 0,
     summary text not null default '',
@@ -247,7 +249,9 @@ create table sender (
     group_concurrency int check (group_concurrency between 1 and 10),
     -- From when to when nothing but the pace kept it from sending more.
     saturated_since timestamptz,
-    saturated_until timestamptz
+    saturated_until timestamptz,
+    -- Raised with every change of its pace: a sender that was told to wait before it does not go to rest after it.
+    pace_seq bigint not null default 0
 );
 
 -- The preset key of a message: short enough for every platform, and the same whoever sends it.

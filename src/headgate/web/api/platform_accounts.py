@@ -109,7 +109,9 @@ async def set_pace(site: CurrentSite, account_id: UUID, body: PaceBody) -> PaceA
     """Set how fast an account sends, also while it is sending; defaults do not change it any more."""
     async with site.transaction() as tx:
         account = await _known(tx, account_id)
-        await change_pace(tx, account, PaceWish(**body.model_dump()), site.parts.plans_of)
+        await change_pace(
+            tx, account, PaceWish(**body.model_dump()), site.parts.plans_of, now=site.parts.clock.now()
+        )
         return PaceAnswer.of(await get_pace(tx, account, site.parts.plans_of), site)
 
 

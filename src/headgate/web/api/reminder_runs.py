@@ -68,12 +68,17 @@ async def foresee(
 
 
 @routes.post("/reminders/{reminder_id}/run", door=scope("write"), status_code=201, tags=["runs"])
-async def run_now(site: CurrentSite, reminder_id: UUID) -> FullRunAnswer:
-    """Send a reminder now, whatever its schedule says; inside its delivery window all the same."""
+async def run_now(site: CurrentSite, reminder_id: UUID, beside: bool = False) -> FullRunAnswer:
+    """Send a reminder now, whatever its schedule says; inside its delivery window all the same.
+
+    Refused while a run of it is under way, unless `beside` says that another one is wanted.
+    """
     now = site.parts.clock.now()
     async with site.transaction() as tx:
         await _check_known(tx, reminder_id)
-        run_id = await make_run(tx, reminder_id, trigger="person", fire_at=now, now=now, ids=site.parts.ids)
+        run_id = await make_run(
+            tx, reminder_id, trigger="person", fire_at=now, now=now, ids=site.parts.ids, beside=beside
+        )
         return await answer_run(tx, run_id)
 
 

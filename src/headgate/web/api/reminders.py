@@ -112,10 +112,12 @@ class ReminderLineAnswer(ReminderAnswer):
     last_run_at: datetime | None
     last_run_total: int
     last_run_sent: int
+    trouble: str
+    """Why it can send nothing as it stands; empty if it can."""
 
     @classmethod
     def of(cls, line: ReminderLine) -> ReminderLineAnswer:
-        return cls.model_validate(cls.fields_of(line))
+        return cls.model_validate({**cls.fields_of(line), "trouble": line.trouble})
 
 
 class PartAnswer(BaseModel):

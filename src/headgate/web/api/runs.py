@@ -69,6 +69,10 @@ class RunAnswer(BaseModel):
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
+    due_at: datetime | None
+    """When a run that waits is tried again."""
+    joined: int
+    """Later times of its reminder at which it was still under way; no run of their own was made."""
 
     @classmethod
     def of(cls, run: RunLine) -> RunAnswer:

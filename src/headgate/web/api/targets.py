@@ -86,6 +86,8 @@ class ListChange(BaseModel):
     name: str | None = Field(default=None, max_length=1000)
     add: list[UUID] = []
     remove: list[UUID] = []
+    confirm: bool = False
+    """Change it also if reminders then have nobody to send to."""
 
 
 @routes.get("/targets", door=scope("read"), tags=["targets"])
@@ -156,8 +158,7 @@ async def change(site: CurrentSite, list_id: UUID, wish: ListChange) -> ListAnsw
         await _known(tx, list_id)
         if wish.name is not None:
             await targets.rename_list(tx, list_id, wish.name)
-        await targets.remove_members(tx, list_id, wish.remove)
-        await targets.add_members(tx, list_id, wish.add)
+        await targets.remove_members(tx, list_id, wish.remove, add=wish.add, confirmed=wish.confirm)
         return await _answer(tx, list_id)
 
 

@@ -43,7 +43,8 @@ async def set_pace(
             daily_cap=int(_number(daily_cap, "The daily cap")) if daily_cap.strip() else "none",
         )
         async with site.transaction() as tx:
-            await change_pace(tx, await known_account(tx, account_id), wish, site.parts.plans_of)
+            account = await known_account(tx, account_id)
+            await change_pace(tx, account, wish, site.parts.plans_of, now=site.parts.clock.now())
     except UserError as error:
         return await _page(site, caller, problems={account_id: mend(error)})
     return RedirectResponse("/accounts", status_code=303)

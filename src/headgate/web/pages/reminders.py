@@ -15,9 +15,10 @@ from headgate.outflow import reminders
 from headgate.outflow.drafts import draft_of
 from headgate.outflow.preflight import Outlook
 from headgate.outflow.previews import FIRES, Preview, preview
-from headgate.outflow.runs import make_run, make_test_run
+from headgate.outflow.runs import UnderWay, make_run, make_test_run
 from headgate.storage.database import Tx
 from headgate.storage.reminder_overview import FullReminder, ReminderPlace, list_reminders
+from headgate.storage.run_making import find_run_under_way
 from headgate.storage.run_overview import list_runs
 from headgate.storage.targets import find_targets, search_targets
 from headgate.web.callers import Caller, CurrentCaller
@@ -134,15 +135,18 @@ async def ask_run(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -
                 texts, warning = list(outlook.advice), outlook.text
         except UserError as error:
             outlook, texts, warning = None, [], mend(error)
+        under_way = await find_run_under_way(tx, reminder_id)
+    if under_way is not None:
+        warning = " ".join(filter(None, [UnderWay(known.title, under_way).message, warning]))
     decision = Decision(
         about=known.title,
         back=f"/reminders/{reminder_id}",
-        question="Run it now?",
+        question="Send it a second time?" if under_way else "Run it now?",
         texts=texts,
         warning=warning,
         action=f"/reminders/{reminder_id}/run",
         button="Run now",
-        carried={"run_id": str(site.parts.ids.new())},
+        carried={"run_id": str(site.parts.ids.new()), "beside": "yes" if under_way else ""},
         is_possible=outlook is not None,
     )
     return ask(site, caller, decision)
@@ -154,13 +158,21 @@ async def run_now(
     caller: CurrentCaller,
     reminder_id: UUID,
     run_id: Annotated[UUID | None, Form()] = None,
+    beside: Annotated[str, Form()] = "",
 ) -> Response:
     """Begin a run, once for each time that it was asked about."""
     now = site.parts.clock.now()
 
     async def begin(tx: Tx) -> str:
         made_id = await make_run(
-            tx, reminder_id, trigger="person", fire_at=now, now=now, ids=site.parts.ids, run_id=run_id
+            tx,
+            reminder_id,
+            trigger="person",
+            fire_at=now,
+            now=now,
+            ids=site.parts.ids,
+            run_id=run_id,
+            beside=bool(beside),
         )
         return f"/runs/{made_id}"
 
