@@ -169,7 +169,7 @@ class Fanout:
             while waiting and waiting[0].at_s <= stage.elapsed_s:
                 await waiting.popleft().do(self)
             await self._mend_accounts(director)
-            if not troubled:
+            if script.steered and not troubled:
                 await self.steering.resume_all()
             await self._replay_letters()
             turns = [script.longest_s, *(next_one.at_s for next_one in list(waiting)[:1])]
