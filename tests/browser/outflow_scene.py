@@ -83,8 +83,8 @@ async def _add_account(tx: Tx, name: str, ids: Ids, now: datetime, groups: int) 
     for pace in (Pace(60.0, 3), Pace(40.0, 3, 5000)):
         plans = [LanePlan("send", pace)]
         owner = str(account_id)
-        await insert_lanes(tx, owner=owner, plans=plans, established=True)
-        await change_lanes(tx, owner=owner, plans=plans, established=None, by_person=True)
+        await insert_lanes(tx, owners=[owner], plans=plans, established=True)
+        await change_lanes(tx, owners=[owner], plans=plans, established=None, by_person=True)
     return account_id
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from listing_bench import ListingBench
+from psycopg import AsyncCursor
 
 from headgate.domain.errors import RateLimited
 from headgate.domain.listings import Listed
 from headgate.domain.pacing import Pace
 from headgate.intake.poll import WHOLE_EVERY
+from headgate.storage.lanes import Q as LANES
+from headgate.storage.listings import Q as LISTINGS
 from headgate.testing.link import SimulatedLink
 
 DAY = timedelta(days=1)
@@ -148,3 +152,22 @@ async def test_a_switch_turned_while_an_unchanged_answer_comes_counts(
     await poll_when_due(listed, 1)
     state = await listed.state(dex)
     assert (state.due_at, state.reason) == (None, "disabled")
+
+
+async def test_polls_that_begin_together_share_their_questions_to_the_database(
+    listed: ListingBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lanes of new hosts, what is known of the listings, and permits: not a statement for each."""
+    for n in range(8):
+        await listed.add(f"site-{n}", host=f"site-{n}.example")
+    sent: list[str] = []
+    execute = AsyncCursor[Any].execute
+
+    async def count(cursor: AsyncCursor[Any], query: Any, *arguments: Any, **options: Any) -> Any:
+        sent.append(str(query))
+        return await execute(cursor, query, *arguments, **options)
+
+    monkeypatch.setattr(AsyncCursor, "execute", count)
+    assert await listed.step_beside(8) == 8
+    for query in (LISTINGS["list_listings"], LANES["insert_lanes"], LANES["take_permits"]):
+        assert 1 <= sum(query.sql in each for each in sent) <= 4, query.sql

@@ -110,7 +110,7 @@ class Comparison:
     async def begin(self) -> None:
         async with self.database.transaction() as tx:
             plans = list(self.plans.values())
-            await rows.insert_lanes(tx, owner=self.owner, plans=plans, established=False)
+            await rows.insert_lanes(tx, owners=[self.owner], plans=plans, established=False)
 
     async def make(self, step: Step) -> None:
         match step:
@@ -133,7 +133,7 @@ class Comparison:
             if len(near.times_s) != len(grant.times_s):
                 reject()
         async with self.database.autocommit() as tx:
-            taken = await rows.take_permits(tx, owner=self.owner, kind=kind, count=count, horizon_s=HORIZON_S)
+            taken = (await rows.take_permits(tx, [rows.Want(self.owner, kind, count, HORIZON_S)]))[0]
         assert taken is not None
         assert taken.kinds == list(DRAWN[kind])
         assert taken.delays_s == pytest.approx([time_s - self.at_s for time_s in grant.times_s], abs=1e-5)
@@ -156,7 +156,7 @@ class Comparison:
         self.plans[kind] = replace(self.plans[kind], pace=pace)
         async with self.database.transaction() as tx:
             plans = [self.plans[kind]]
-            await rows.change_lanes(tx, owner=self.owner, plans=plans, established=None, by_person=True)
+            await rows.change_lanes(tx, owners=[self.owner], plans=plans, established=None, by_person=True)
 
     async def establish(self, established: bool) -> None:
         for kind, state in self.model.items():
@@ -164,7 +164,7 @@ class Comparison:
         async with self.database.transaction() as tx:
             plans = list(self.plans.values())
             await rows.change_lanes(
-                tx, owner=self.owner, plans=plans, established=established, by_person=False
+                tx, owners=[self.owner], plans=plans, established=established, by_person=False
             )
 
     async def compare(self) -> None:

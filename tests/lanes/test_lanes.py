@@ -14,7 +14,7 @@ from headgate.domain.pacing import DAY_S, HORIZON_S, LanePlan, UnknownLane
 from headgate.kernel.clock import VirtualClock
 from headgate.lanes import ComeBack, ComeBackLater, Lanes, Pace, Permit, PermitVoid, plan_lanes
 from headgate.storage.database import Database
-from headgate.storage.lanes import LaneChange, LaneRow, list_lane_changes, list_lanes, take_permits
+from headgate.storage.lanes import LaneChange, LaneRow, Want, list_lane_changes, list_lanes, take_permits
 from headgate.storage.queries import QueryFile
 
 Result = TypeVar("Result")
@@ -126,7 +126,7 @@ async def test_a_request_that_waited_for_another_sees_its_grants_and_the_present
     lanes: Lanes, clock: VirtualClock, database: Database
 ) -> None:
     async with database.transaction() as tx:
-        first = await take_permits(tx, owner="ada", kind="send", count=100, horizon_s=HORIZON_S)
+        first = (await take_permits(tx, [Want("ada", "send", 100, HORIZON_S)]))[0]
         waiting = asyncio.create_task(lanes.acquire("ada", "send"))
         await until_somebody_waits_for_a_lock(database)
         clock.advance(1.2)

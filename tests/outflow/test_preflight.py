@@ -38,7 +38,7 @@ async def set_pace(plans: PlansBench, account: AccountRef, pace: Pace) -> None:
     owner = str(account.id)
     await plans.do(
         lambda tx: lanes.change_lanes(
-            tx, owner=owner, plans=[LanePlan("send", pace)], established=None, by_person=True
+            tx, owners=[owner], plans=[LanePlan("send", pace)], established=None, by_person=True
         )
     )
     await plans.rows("update lane set tat = cool_until where owner = $1 and kind = 'send'", owner)

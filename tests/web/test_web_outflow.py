@@ -110,7 +110,7 @@ async def test_a_run_by_hand_is_confirmed_with_its_forecast(world: WebWorld) -> 
     account_id = await add_targets(world, *(f"group {number}" for number in range(90)))
     async with world.database.transaction() as tx:
         lanes = [LanePlan("send", Pace(1.0, 2))]
-        await insert_lanes(tx, owner=str(account_id), plans=lanes, established=True)
+        await insert_lanes(tx, owners=[str(account_id)], plans=lanes, established=True)
     async with world.signed_in() as client:
         # Noon: an hour is left of the window.
         path = await plan(world, client, account_id, window_end="13:00")
@@ -218,7 +218,7 @@ async def test_accounts_show_their_pace_and_why_it_changed(world: WebWorld) -> N
     account_id = await add_targets(world, "a")
     async with world.database.transaction() as tx:
         lanes = [LanePlan("send", Pace(40.0, 3))]
-        await insert_lanes(tx, owner=str(account_id), plans=lanes, established=True)
+        await insert_lanes(tx, owners=[str(account_id)], plans=lanes, established=True)
     async with world.signed_in() as client:
         assert "40 messages a minute, of at most 40" in text_of(await client.get("/accounts"))
         changed = await post(client, f"/accounts/{account_id}/pace", per_minute="20", daily_cap="500")

@@ -147,7 +147,7 @@ async def test_forecasts_are_made_of_drafts_reminders_and_runs(world: WebWorld) 
     account_id = await add_targets(world, *(f"group {number}" for number in range(90)))
     async with world.database.transaction() as tx:
         plans = [LanePlan("send", Pace(1.0, 2))]
-        await insert_lanes(tx, owner=str(account_id), plans=plans, established=True)
+        await insert_lanes(tx, owners=[str(account_id)], plans=plans, established=True)
     async with program(world) as client:
         # Noon: an hour is left of a window that closes at 13:00.
         hour = {"window_start": "09:00", "window_end": "13:00"}
@@ -174,7 +174,7 @@ async def test_the_pace_of_an_account_is_shown_and_set_by_administrators(world: 
     account_id = await add_targets(world, "a")
     async with world.database.transaction() as tx:
         plans = [LanePlan("send", Pace(40.0, 3))]
-        await insert_lanes(tx, owner=str(account_id), plans=plans, established=True)
+        await insert_lanes(tx, owners=[str(account_id)], plans=plans, established=True)
     path = f"/api/v1/accounts/{account_id}/pace"
     async with program(world) as client:
         (account,) = (await client.get("/api/v1/accounts")).json()["accounts"]

@@ -123,7 +123,7 @@ def build_parts(
             MissRetries(messages).kind(),
             Rechecks(messages).kind(),
             Ingest(clock, ids).kind(),
-            Poller(links, clock, ids, randomness.fork("poll"), rules, settings.series).kind(),
+            Poller(database, links, clock, ids, randomness.fork("poll"), rules, settings.series).kind(),
             Sweeper(links, clock, ids, randomness.fork("sweep"), rules, settings.series).kind(),
             Firing(clock, ids).kind(),
             _sender(settings, links, clock, ids, randomness).kind(),

@@ -22,6 +22,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from statistics import median
 from typing import Literal
 
@@ -34,9 +35,9 @@ LONGEST_REST_S = DAY_S
 """A living listing is looked at once a day, whatever its source asks."""
 MOST_ARRIVALS = 20
 
-_ONE_ARRIVAL_S = HOUR_S
+_ONE_ARRIVAL = timedelta(hours=1)
 """What is published within this time came together."""
-_AHEAD_S = DAY_S
+_AHEAD = timedelta(days=1)
 """So far a source's clock may be ahead of ours; a later time is of something not published yet."""
 _FEWEST = 3
 _PHASES = 8
@@ -94,7 +95,12 @@ class Rhythm:
     @classmethod
     def of(cls, arrivals: Sequence[datetime], *, now: datetime) -> Rhythm:
         """Read the rhythm out of the times at which the newest entries were published."""
-        times = _apart(arrivals, now)
+        return cls._of(_apart(arrivals, now))
+
+    @classmethod
+    @lru_cache(maxsize=1024)
+    def _of(cls, times: tuple[datetime, ...]) -> Rhythm:
+        """Read it once for all who ask in a row: a poll asks twice."""
         if len(times) < _FEWEST:
             return cls(times, None, None, None, 0.0)
         gap_s = median(_seconds(times[i], times[i + 1]) for i in range(len(times) - 1))
@@ -132,6 +138,17 @@ class Look:
 def expected_next(arrivals: Sequence[datetime], *, now: datetime) -> datetime | None:
     """Return when the next release is expected; None if nobody can tell."""
     return Rhythm.of(arrivals, now=now).expected_next(now=now)
+
+
+def merge_arrivals(known: Sequence[datetime], new: Sequence[datetime], *, now: datetime) -> list[datetime]:
+    """Return when entries were published, newest first; what came together counts once."""
+    apart: list[datetime] = []
+    for at in sorted({*known, *(at for at in new if at <= now)}, reverse=True):
+        if not apart or apart[-1] - at >= _ONE_ARRIVAL:
+            apart.append(at)
+        if len(apart) == MOST_ARRIVALS:
+            break
+    return apart
 
 
 def tier_of(arrivals: Sequence[datetime], *, now: datetime) -> tuple[Tier, str]:
@@ -200,10 +217,11 @@ def _seldom(age_s: float) -> tuple[Tier, str]:
 
 def _apart(arrivals: Sequence[datetime], now: datetime) -> tuple[datetime, ...]:
     """Return the arrivals newest first, what came together as one, and none in the future."""
-    known = sorted((min(at, now) for at in arrivals if _seconds(at, now) <= _AHEAD_S), reverse=True)
+    latest = now + _AHEAD
+    known = sorted([min(at, now) for at in arrivals if at <= latest], reverse=True)
     times = list[datetime]()
     for at in known[:MOST_ARRIVALS]:
-        if not times or _seconds(times[-1], at) >= _ONE_ARRIVAL_S:
+        if not times or times[-1] - at >= _ONE_ARRIVAL:
             times.append(at)
     return tuple(times)
 

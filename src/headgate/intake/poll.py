@@ -25,7 +25,7 @@ from headgate.domain.errors import (
 from headgate.domain.listings import Listed
 from headgate.domain.pacing import HORIZON_S, ComeBackLater
 from headgate.domain.polling import PollDecision, PollStand, decide_poll
-from headgate.domain.rhythm import MOST_ARRIVALS, next_look, tier_of
+from headgate.domain.rhythm import merge_arrivals, next_look, tier_of
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import JITTER
 from headgate.intake.entries import Answered
@@ -43,7 +43,8 @@ from headgate.kernel.settings import SeriesSettings
 from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage import hosts, listings, releases, watches
-from headgate.storage.database import Tx
+from headgate.storage.database import Database, Tx
+from headgate.storage.gathering import Gatherer
 from headgate.storage.hosts import HostName
 from headgate.storage.listings import ListingRow, Source, Standing
 
@@ -54,7 +55,6 @@ ASKED = 10
 PRIORITIES = {"HOT": 1, "WARM": 0, "COLD": -1}
 MOST_PARTS = 25
 """Parts of one answer; no site tells more than 10,000 entries in parts of 500."""
-APART = timedelta(hours=1)
 WHOLE_EVERY = 24
 """Every so many polls ask for everything: a server that always says "unchanged" would blind us."""
 MAX_WAIT_S = 86_400.0
@@ -105,12 +105,16 @@ class Answer:
 class Poller:
     """Looks at listings."""
 
+    database: Database
     links: Links
     clock: Clock
     ids: Ids
     randomness: Randomness
     rules: RulesCache
     settings: SeriesSettings
+
+    def __post_init__(self) -> None:
+        self._reads = Gatherer(self._read)
 
     def kind(self) -> Kind[UUID]:
         return Kind(
@@ -154,10 +158,7 @@ class Poller:
     async def _begin(self, job: Job[UUID]) -> Look | None:
         """Decide whether to look; if not, write down why and when to decide again."""
         now = self.clock.now()
-        # Whoever changes a rule makes the listing due anew, so what was true seconds ago will do.
-        rules = (await self.rules.peek_many(job.database, [job.key]))[job.key]
-        async with job.database.autocommit() as tx:
-            listing = await listings.get_listing(tx, job.key)
+        listing, rules = await self._reads.ask(job.key)
         if listing is None or listing.due_at is None or listing.due_at > now:
             return None
         decision = decide_poll(_stand(listing, rules), now=now)
@@ -181,6 +182,14 @@ class Poller:
             ):
                 await enqueue(tx, [Wake(KIND, job.raw_key)])
         return None
+
+    async def _read(self, channel_ids: Sequence[UUID]) -> list[tuple[ListingRow | None, ChannelRules]]:
+        """Return what polls that begin together need to know."""
+        # Whoever changes a rule makes the listing due anew, so what was true seconds ago will do.
+        rules = await self.rules.peek_many(self.database, channel_ids)
+        async with self.database.autocommit() as tx:
+            found = await listings.list_listings(tx, channel_ids)
+        return [(found.get(channel_id), rules[channel_id]) for channel_id in channel_ids]
 
     async def _ask(self, job: Job[UUID], look: Look) -> Answer:
         """Ask for all parts of the answer, and tell what of it is new."""
@@ -356,17 +365,6 @@ class Poller:
                 now=look.now,
             )
             await listings.end_listing(tx, look.listing.channel_id, now=look.now)
-
-
-def merge_arrivals(known: Sequence[datetime], new: Sequence[datetime], *, now: datetime) -> list[datetime]:
-    """Return when entries were published, newest first; what came together counts once."""
-    apart: list[datetime] = []
-    for at in sorted({*known, *(at for at in new if at <= now)}, reverse=True):
-        if not apart or apart[-1] - at >= APART:
-            apart.append(at)
-        if len(apart) == MOST_ARRIVALS:
-            break
-    return apart
 
 
 def _stand(listing: ListingRow, rules: ChannelRules) -> PollStand:

@@ -14,10 +14,10 @@ from uuid import UUID
 from headgate.domain.breaker import state_of
 from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricted, WorkError
 from headgate.domain.listings import Swept
+from headgate.domain.rhythm import merge_arrivals
 from headgate.domain.schedule import JITTER
 from headgate.intake.entries import Answered
 from headgate.intake.hosts import claim_probe, may_retry, note_failure
-from headgate.intake.poll import merge_arrivals
 from headgate.intake.rules import RulesCache
 from headgate.intake.taking import News, take_news, tell_news
 from headgate.jobs.job import Job

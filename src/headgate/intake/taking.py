@@ -131,6 +131,8 @@ async def take_news(
 
 async def _take(tx: Tx, listed: Sequence[NewRelease], *, ids: Ids, now: datetime) -> Outcome:
     """Take all; if the database refuses, each half, down to the entry that is to blame."""
+    if not listed:
+        return Outcome({})
     try:
         async with tx.attempt():
             return Outcome(await releases.take_releases(tx, listed, ids=ids, now=now))

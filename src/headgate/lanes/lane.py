@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from headgate.domain.errors import RateLimited
 from headgate.domain.pacing import (
@@ -29,10 +30,13 @@ from headgate.kernel.logs import get_logger
 from headgate.lanes import measures
 from headgate.storage import lanes as rows
 from headgate.storage.database import Database
+from headgate.storage.gathering import Gatherer
 
 log = get_logger("lanes")
 
 LONGEST_COOL_DOWN_S = 30 * 86_400.0
+_Asked = tuple[rows.Want, float | None]
+"""What is asked for, and until when its window is open."""
 _PAUSE_S = 1.0
 """When the answer took so long that its permits were void on arrival, asking again at once would not help."""
 
@@ -44,12 +48,19 @@ class Lanes:
         self._database = database
         self._clock = clock
         self._epochs: dict[str, dict[str, int]] = {}
+        self._takes = Gatherer(self._take)
 
     async def ensure(self, owner: str, plans: Sequence[LanePlan], *, established: bool) -> None:
-        """Set up an account's or host's lanes; existing ones keep their state and a person's settings."""
+        """Set up an account's lanes; existing ones keep their state and a person's settings."""
+        await self.ensure_all([owner], plans, established=established)
+
+    async def ensure_all(
+        self, owners: Sequence[str], plans: Sequence[LanePlan], *, established: bool
+    ) -> None:
+        """Set up the same lanes for many."""
         async with self._database.transaction() as tx:
-            await rows.insert_lanes(tx, owner=owner, plans=plans, established=established)
-            await rows.change_lanes(tx, owner=owner, plans=plans, established=established, by_person=False)
+            await rows.insert_lanes(tx, owners=owners, plans=plans, established=established)
+            await rows.change_lanes(tx, owners=owners, plans=plans, established=established, by_person=False)
 
     async def adjust(self, owner: str, kind: str, pace: Pace) -> None:
         """Set a lane's pace as a person wishes it; defaults do not change it any more."""
@@ -58,7 +69,7 @@ class Lanes:
             if not found:
                 raise UnknownLane(f"there is no lane for {kind} of {owner}")
             plan = LanePlan(kind, pace, found[0].shared)
-            await rows.change_lanes(tx, owner=owner, plans=[plan], established=None, by_person=True)
+            await rows.change_lanes(tx, owners=[owner], plans=[plan], established=None, by_person=True)
 
     async def forget(self, owner: str) -> None:
         """Remove the lanes of an owner that is gone."""
@@ -82,15 +93,8 @@ class Lanes:
         """
         if count < 1:
             raise ValueError("ask for one permit at least")
-        async with self._database.autocommit() as tx:
-            asked_at_s = self._clock.monotonic()
-            taken = await rows.take_permits(
-                tx,
-                owner=owner,
-                kind=kind,
-                count=count,
-                horizon_s=min(horizon_s, _horizon_s(asked_at_s, closes_at_s)),
-            )
+        want = rows.Want(owner, kind, count, horizon_s)
+        asked_at_s, taken = await self._takes.ask((want, closes_at_s))
         if taken is None:
             raise UnknownLane(f"there is no lane for {kind} of {owner}")
         self._note_lanes(owner, taken)
@@ -187,6 +191,16 @@ class Lanes:
                     raise ComeBackLater(_PAUSE_S) from void
             else:
                 return permit
+
+    async def _take(self, asked: Sequence[_Asked]) -> list[tuple[float, rows.Taken | None]]:
+        """Take the permits of all who ask at the same moment in one statement."""
+        async with self._database.autocommit() as tx:
+            asked_at_s = self._clock.monotonic()
+            wants = [
+                replace(want, horizon_s=min(want.horizon_s, _horizon_s(asked_at_s, closes_at_s)))
+                for want, closes_at_s in asked
+            ]
+            return [(asked_at_s, taken) for taken in await rows.take_permits(tx, wants)]
 
     def _permits(
         self, owner: str, kind: str, taken: rows.Taken, *, asked_at_s: float, closes_at_s: float | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -14,6 +14,7 @@ from headgate.domain.errors import AuthFailed, Elsewhere, Restricted, WorkError
 from headgate.domain.pacing import HORIZON_S, LanePlan
 from headgate.lanes.lane import Lanes
 from headgate.lanes.plans import plan_lanes
+from headgate.storage.gathering import Gatherer
 
 HOST_KINDS: frozenset[CallKind] = frozenset({"list", "sweep", "find"})
 """Calls that a host counts, whoever makes them."""
@@ -51,6 +52,9 @@ class Links:
     _opening: dict[UUID, asyncio.Lock] = field(default_factory=dict[UUID, asyncio.Lock])
     _hosts: set[str] = field(default_factory=set[str])
     """Owners of lanes of hosts that are there."""
+
+    def __post_init__(self) -> None:
+        self._new_hosts = Gatherer(self._ensure_hosts)
 
     def manifest(self, platform: str) -> Manifest:
         return self._connector(platform).manifest
@@ -143,12 +147,17 @@ class Links:
         """Return the owner of a host's lanes; set them up if need be."""
         owner = f"host:{platform}/{host}"
         if owner not in self._hosts:
-            plans = plan_lanes(
-                {kind: lane for kind, lane in self.manifest(platform).lanes.items() if kind in HOST_KINDS}
-            )
-            await self.lanes.ensure(owner, plans, established=True)
+            await self._new_hosts.ask((platform, owner))
             self._hosts.add(owner)
         return owner
+
+    async def _ensure_hosts(self, owners: Sequence[tuple[str, str]]) -> list[None]:
+        for platform in sorted({platform for platform, _ in owners}):
+            lanes = self.manifest(platform).lanes
+            plans = plan_lanes({kind: lane for kind, lane in lanes.items() if kind in HOST_KINDS})
+            named = sorted({owner for of, owner in owners if of == platform})
+            await self.lanes.ensure_all(named, plans, established=True)
+        return [None] * len(owners)
 
     def _connector(self, platform: str) -> Connector:
         connector = self.connectors.get(platform)

@@ -99,7 +99,7 @@ async def change_pace(
 async def _change_lane(tx: Tx, account: Account, wish: PaceWish, plans_of: LanePlans) -> None:
     owner = str(account.id)
     plans = _plans(plans_of, account.platform)
-    await lanes.insert_lanes(tx, owner=owner, plans=list(plans.values()), established=account.established)
+    await lanes.insert_lanes(tx, owners=[owner], plans=list(plans.values()), established=account.established)
     found = [lane for lane in await lanes.list_lanes(tx, owner=owner) if lane.kind == SEND]
     if not found:
         raise UserError(
@@ -115,14 +115,16 @@ async def _change_lane(tx: Tx, account: Account, wish: PaceWish, plans_of: LaneP
     if wish.daily_cap is not None:
         pace = replace(pace, daily_cap=None if wish.daily_cap == "none" else wish.daily_cap)
     plan = LanePlan(SEND, pace, lane.shared)
-    await lanes.change_lanes(tx, owner=owner, plans=[plan], established=None, by_person=True)
+    await lanes.change_lanes(tx, owners=[owner], plans=[plan], established=None, by_person=True)
 
 
 async def _establish(tx: Tx, account: Account, plans_of: LanePlans, *, established: bool) -> None:
     """Let an account send at its full pace from now on, or begin slowly; limits that it has met stay."""
     await set_established(tx, account.id, established=established)
     plans = list(_plans(plans_of, account.platform).values())
-    await lanes.change_lanes(tx, owner=str(account.id), plans=plans, established=established, by_person=False)
+    await lanes.change_lanes(
+        tx, owners=[str(account.id)], plans=plans, established=established, by_person=False
+    )
 
 
 def _plans(plans_of: LanePlans, platform: str) -> dict[str, LanePlan]:

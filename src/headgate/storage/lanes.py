@@ -18,9 +18,20 @@ NOTICES = "headgate_lane"
 
 
 @dataclass(frozen=True)
+class Want:
+    """A request for permits."""
+
+    owner: str
+    kind: str
+    count: int
+    horizon_s: float
+
+
+@dataclass(frozen=True)
 class Taken:
     """The answer to a request for permits; delays count from the moment the database answered."""
 
+    place: int
     delays_s: list[float]
     come_back_s: float | None
     kinds: list[str]
@@ -106,12 +117,25 @@ class _StateRow:
         )
 
 
-async def take_permits(tx: Tx, *, owner: str, kind: str, count: int, horizon_s: float) -> Taken | None:
-    """Take up to `count` permits in one statement; nothing if there is no such lane.
+async def take_permits(tx: Tx, wants: Sequence[Want]) -> list[Taken | None]:
+    """Take permits for each request in one statement; nothing where there is no such lane.
 
     The lanes stay locked until the transaction ends, so it should hold nothing else.
     """
-    return await tx.one(Taken, Q["take_permits"], owner=owner, kind=kind, count=count, horizon_s=horizon_s)
+    order = sorted(range(len(wants)), key=lambda place: (wants[place].owner, place))
+    asked = [wants[place] for place in order]
+    found = await tx.all(
+        Taken,
+        Q["take_permits"],
+        owners=[want.owner for want in asked],
+        kinds=[want.kind for want in asked],
+        counts=[want.count for want in asked],
+        horizons_s=[float(want.horizon_s) for want in asked],
+    )
+    taken: list[Taken | None] = [None] * len(wants)
+    for answer in found:
+        taken[order[answer.place - 1]] = answer
+    return taken
 
 
 async def signal_limit(
@@ -128,15 +152,17 @@ async def signal_limit(
     )
 
 
-async def insert_lanes(tx: Tx, *, owner: str, plans: Sequence[LanePlan], established: bool) -> int:
-    """Set up the lanes that an owner lacks; those that exist stay as they are."""
-    return await tx.execute(Q["insert_lanes"], owner=owner, established=established, **_columns(plans))
+async def insert_lanes(tx: Tx, *, owners: Sequence[str], plans: Sequence[LanePlan], established: bool) -> int:
+    """Set up the lanes that owners lack; those that exist stay as they are."""
+    return await tx.execute(
+        Q["insert_lanes"], owners=list(owners), established=established, **_columns(plans)
+    )
 
 
 async def change_lanes(
     tx: Tx,
     *,
-    owner: str,
+    owners: Sequence[str],
     plans: Sequence[LanePlan],
     established: bool | None,
     by_person: bool,
@@ -145,7 +171,7 @@ async def change_lanes(
     cause: Cause = "adjusted" if by_person else "settings"
     return await tx.execute(
         Q["change_lanes"],
-        owner=owner,
+        owners=list(owners),
         established=established,
         by_person=by_person,
         cause=cause,

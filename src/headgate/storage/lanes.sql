@@ -1,7 +1,10 @@
 -- name: take_permits
--- Permits for the next calls of a lane, or when there will be room for one.
-select delays_s, come_back_s, kinds, epochs, rates, grace_s
-from lane_take(%(owner)s, %(kind)s, %(count)s, %(horizon_s)s)
+-- Permits for the next calls of some lanes, or when there will be room for one; in the order of the list, which
+-- is that of the owners, so that nobody waits in a circle.
+select w.place::int as place, t.delays_s, t.come_back_s, t.kinds, t.epochs, t.rates, t.grace_s
+from unnest(%(owners)s::text[], %(kinds)s::text[], %(counts)s::int[], %(horizons_s)s::float8[])
+    with ordinality as w (owner, kind, count, horizon_s, place)
+cross join lateral lane_take(w.owner, w.kind, w.count, w.horizon_s) as t
 
 -- name: signal_limit
 -- A signal counts against the rate only if its call drew on the present rate; a signal of an older call
@@ -45,13 +48,14 @@ insert into lane (
     rate, rate_at, rate_cause, tat, cool_until, use_slot
 )
 select
-    %(owner)s, w.kind, w.shared, w.ceiling, w.burst, w.daily_cap, %(established)s,
+    o.owner, w.kind, w.shared, w.ceiling, w.burst, w.daily_cap, %(established)s,
     lane_limit(w.ceiling, %(established)s, 0), m.at, 'created', m.at, m.at, lane_slot(m.at)
 from unnest(
     %(kinds)s::text[], %(ceilings)s::float8[], %(bursts)s::int[], %(daily_caps)s::int[], %(shareds)s::text[]
 ) as w (kind, ceiling, burst, daily_cap, shared)
+cross join unnest(%(owners)s::text[]) as o (owner)
 cross join (select headgate_real_now() as at) as m
-order by w.kind
+order by o.owner, w.kind
 on conflict (owner, kind) do nothing
 
 -- name: change_lanes
@@ -64,7 +68,7 @@ with wished as (
     ) as w (kind, ceiling, burst, daily_cap, shared)
 ),
 locked as materialized (
-    select * from lane where owner = %(owner)s and kind = any(%(kinds)s) order by kind for update
+    select * from lane where owner = any(%(owners)s) and kind = any(%(kinds)s) order by owner, kind for update
 ),
 moment as materialized (
     select headgate_real_now() as at, count(*) as lanes from locked

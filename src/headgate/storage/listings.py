@@ -136,8 +136,10 @@ async def list_due_listings(tx: Tx, *, now: datetime, limit: int) -> list[DueLis
     return await tx.all(DueListing, Q["list_due_listings"], now=now, limit=limit)
 
 
-async def get_listing(tx: Tx, channel_id: UUID) -> ListingRow | None:
-    return await tx.one(ListingRow, Q["get_listing"], channel_id=channel_id)
+async def list_listings(tx: Tx, channel_ids: Sequence[UUID]) -> dict[UUID, ListingRow]:
+    """Return those of the channels that are listings."""
+    found = await tx.all(ListingRow, Q["list_listings"], channel_ids=list(channel_ids))
+    return {listing.channel_id: listing for listing in found}
 
 
 async def list_sources(tx: Tx, channel_ids: Sequence[UUID]) -> dict[UUID, list[Source]]:

@@ -37,8 +37,8 @@ select channel_id::text as key, tier, asked from due
 where asked or open_until is null or open_until <= %(now)s
 order by due_at
 
--- name: get_listing
--- One listing with all that a look at it needs to know.
+-- name: list_listings
+-- Listings with all that polls of them need to know.
 select l.channel_id, l.platform, c.key, c.title, l.host, l.cursor, l.due_at, l.wake_seq, l.reason, l.tier, l.tier_pinned,
        l.polls, l.tier_reason, l.arrivals, l.rest_until, l.asked, l.gone_at is not null as gone, l.succeeded_at, l.warning,
        h.failures as host_failures, h.opened as host_opened, h.open_until as host_open_until, h.swept,
@@ -52,7 +52,7 @@ join channel c on c.id = l.channel_id
 join host h on h.platform = l.platform and h.name = l.host
 left join account a on a.id = l.reader_id and a.state = 'active'
 left join watch w on w.channel_id = l.channel_id and w.account_id = l.reader_id
-where l.channel_id = %(channel_id)s
+where l.channel_id = any(%(channel_ids)s::uuid[])
 
 -- name: list_sources
 -- Which series these listings bring, the most particular pattern first.

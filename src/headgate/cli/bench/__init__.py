@@ -188,6 +188,7 @@ def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
         _measure_accounts(),
         _measure_chapters(),
         _measure_poll(),
+        _measure_feeds(),
         _measure_listen(),
     ]
     document = {report.name: report.values for report in reports}

@@ -1,6 +1,7 @@
-"""The library `reader` on the feeds of a benchmark, in a process of its own; prints its rates as JSON.
+"""The library `reader` on the feeds of a benchmark, in a process of its own.
 
-Run as a module with the number of workers; the addresses come on standard input, a line each.
+Run as a module with the number of workers. The addresses come on standard input as one line of JSON. Each
+line `update` after it is answered with the seconds that an update took, `count` with the number of entries.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -23,16 +25,34 @@ WORKERS = 20
 
 
 @dataclass(frozen=True)
-class ReaderRates:
-    """Feeds a second, and how many entries there are in the end."""
+class OtherReader:
+    """The other process."""
 
-    first_per_s: float
-    idle_per_s: float
-    entries: int
+    process: asyncio.subprocess.Process
+
+    async def update(self) -> float:
+        """Update all feeds once; return the seconds that it took."""
+        return float(await self._ask("update"))
+
+    async def count(self) -> int:
+        """Return how many entries there are."""
+        return int(await self._ask("count"))
+
+    async def _ask(self, question: str) -> str:
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin is not None  # noqa: S101 - asked for below
+        assert stdout is not None  # noqa: S101 - asked for below
+        stdin.write(f"{question}\n".encode())
+        await stdin.drain()
+        answer = (await stdout.readline()).decode()
+        if not answer:
+            raise RuntimeError("the library `reader` has ended before it answered")
+        return answer
 
 
-async def measure_reader(urls: Sequence[str], *, rounds: int) -> ReaderRates:
-    """Measure first and unchanged updates of the same feeds."""
+@asynccontextmanager
+async def open_reader(urls: Sequence[str]) -> AsyncGenerator[OtherReader, None]:
+    """Run the library on some feeds, none of which it has read yet."""
     if find_spec("reader") is None:
         raise UserError(
             "The library `reader`, which feeds are measured against, is not installed.",
@@ -43,28 +63,30 @@ async def measure_reader(urls: Sequence[str], *, rounds: int) -> ReaderRates:
         "-m",
         __name__,
         str(WORKERS),
-        str(rounds),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
-    printed, _ = await process.communicate("\n".join(urls).encode())
-    return ReaderRates(**json.loads(printed))
+    assert process.stdin is not None  # noqa: S101 - asked for above
+    try:
+        process.stdin.write(f"{json.dumps(list(urls))}\n".encode())
+        yield OtherReader(process)
+    finally:
+        process.stdin.close()
+        await process.wait()
 
 
 def main() -> None:
-    urls = sys.stdin.read().split()
+    urls: list[str] = json.loads(sys.stdin.readline())
     make_reader: Any = import_module("reader").make_reader
     with tempfile.TemporaryDirectory(prefix="headgate-bench-") as folder:
         reader = make_reader(str(Path(folder) / "reader.sqlite"))
         for url in urls:
             reader.add_feed(url)
-        seconds = [_update(reader, len(urls)) for _ in range(1 + int(sys.argv[2]))]
-        rates = {
-            "first_per_s": len(urls) / seconds[0],
-            "idle_per_s": len(urls) / min(seconds[1:]),
-            "entries": reader.get_entry_counts().total,
-        }
-    sys.stdout.write(json.dumps(rates))
+        for line in sys.stdin:
+            is_update = line.strip() == "update"
+            answer = _update(reader, len(urls)) if is_update else reader.get_entry_counts().total
+            sys.stdout.write(f"{answer}\n")
+            sys.stdout.flush()
 
 
 def _update(reader: Any, feeds: int) -> float:
