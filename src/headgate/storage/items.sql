@@ -30,5 +30,5 @@ limit %(limit)s::int
 -- Counting stops at a cap: nobody needs the exact figure of a large library on every page.
 select
     (select count(*) from (select from item where not hidden limit %(cap)s::int) as capped) as items,
-    (select count(*) from channel) as channels,
+    (select count(*) from channel where kind <> 'parent') as channels,
     (select coalesce(sum(total_messages_scanned), 0)::bigint from stream) as messages_scanned
