@@ -218,14 +218,25 @@ SHAPES = [
         bad=1,
     ),
     Shape(
-        "an id that comes twice: the newest stays",
+        "an entry that comes twice: the newest stays",
         rss(
-            f"<title>Old</title><guid>1</guid>{JANUARY}",
-            f"<title>New</title><guid>1</guid>{JUNE}",
+            f"<title>One</title><guid>1</guid>{JANUARY}",
+            f"<title>One</title><guid>1</guid>{JUNE}",
             f"<title>Other</title><guid>2</guid>{JANUARY}",
         ),
-        ["New", "Other"],
+        ["One", "Other"],
+        dates=["2024-06-01T10:00", "2024-01-01T09:00"],
         warning="the id of another entry: 1",
+    ),
+    Shape(
+        "different entries under one id are told apart by link and title",
+        rss(
+            f"<title>One</title><link>https://x.example/1</link><guid>same</guid>{JUNE}",
+            f"<title>Two</title><link>https://x.example/1</link><guid>same</guid>{JANUARY}",
+            f"<title>One</title><link>https://x.example/2</link><guid>same</guid>{JANUARY}",
+        ),
+        ["One", "Two", "One"],
+        warning="the id of another entry: 2",
     ),
     Shape(
         "entries without id and link are known by title and date",

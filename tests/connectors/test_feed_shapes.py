@@ -102,6 +102,26 @@ def test_of_a_hundred_thousand_entries_the_newest_are_kept_with_a_warning() -> N
     assert any("newest 2,000" in warning for warning in feed.warnings)
 
 
+def test_a_feed_beyond_the_limit_says_how_many_entries_it_has_and_which_setting_raises_that() -> None:
+    document = rss(*(f"<title>{n}</title><guid>{n}</guid>" for n in range(30)))
+    few, all_of_them = (
+        parse_feed(document, content_type="", base="https://feeds.example/", now=NOW, max_entries=most)
+        for most in (20, 30)
+    )
+    assert (len(few.entries), len(all_of_them.entries)) == (20, 30)
+    assert few.warnings == (
+        "of 30 entries only the newest 20 are read; the setting feeds.max_entries raises that",
+    )
+    assert all_of_them.warnings == ()
+
+
+def test_an_entry_keeps_its_key_whichever_others_share_its_id() -> None:
+    items = [f"<title>T{n}</title><link>https://x.example/{n}</link><guid>same</guid>" for n in range(4)]
+    keys = [{entry.title: entry.key for entry in parse(rss(*some)).entries} for some in (items, items[1:3])]
+    assert len(set(keys[0].values())) == 4
+    assert keys[1].items() <= keys[0].items()
+
+
 def test_titles_keys_and_links_of_any_length_are_bounded() -> None:
     feed = parse(
         rss(

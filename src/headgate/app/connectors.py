@@ -21,7 +21,12 @@ def load_connectors(settings: Settings) -> Mapping[str, Connector]:
 
         feeds = settings.feeds
         bounds = FeedBounds(
-            feeds.timeout_s, feeds.max_bytes, feeds.user_agent, feeds.allow_private, feeds.per_minute
+            feeds.timeout_s,
+            feeds.max_bytes,
+            feeds.user_agent,
+            feeds.allow_private,
+            feeds.per_minute,
+            feeds.max_entries,
         )
         connectors["feeds"] = FeedsConnector(bounds, RealClock())
     if _installed("httpx"):

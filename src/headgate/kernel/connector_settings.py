@@ -38,6 +38,12 @@ class FeedsSettings(Section):
         le=100 * 2**20,
         description="Size of a feed at most, also when it is unpacked.",
     )
+    max_entries: int = Field(
+        default=2000,
+        ge=1,
+        le=100_000,
+        description="Entries of a feed that are read at most, the newest of them.",
+    )
     per_minute: float = Field(
         default=30,
         gt=0,

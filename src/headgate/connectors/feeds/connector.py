@@ -54,7 +54,8 @@ class FeedsConnector(Connector):
     async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
         if self._certificates is None:
             self._certificates = await asyncio.to_thread(_load_certificates)
-        return FeedsLink(Fetcher(self._bounds, self._clock, self._certificates), self._clock, self._parsing)
+        fetcher = Fetcher(self._bounds, self._clock, self._certificates)
+        return FeedsLink(fetcher, self._clock, self._parsing, max_entries=self._bounds.max_entries)
 
     def host_of(self, listing: str) -> str:
         return parse_address(listing).host

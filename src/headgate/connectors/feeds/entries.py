@@ -6,8 +6,8 @@ import hashlib
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -42,28 +42,36 @@ class Judged:
     warnings: list[str] = field(default_factory=list[str])
 
 
-def judge_entries(raw: Sequence[RawEntry], *, language: str, now: datetime) -> Judged:
-    """Return what can be understood, newest first, each key once."""
+def judge_entries(
+    raw: Sequence[RawEntry], *, language: str, now: datetime, max_entries: int = MOST_ENTRIES
+) -> Judged:
+    """Return what can be understood, newest first, each key once.
+
+    Entries with one ID but different links or titles are different entries. Each of them gets a key of its
+    own, so that no key depends on which others are listed beside it.
+    """
     judged = Judged()
     faults: Counter[str] = Counter()
-    found: dict[str, Entry] = {}
+    found: dict[str, dict[tuple[str, str], Entry]] = {}
     bad: dict[str, BadEntry] = {}
     for one in raw:
         entry = _entry(one, language=language, now=now, faults=faults)
         if entry is None:
             bad[one.date_text] = _bad_entry(one)
         elif entry.key not in found:
-            found[entry.key] = entry
+            found[entry.key] = {(entry.url, entry.title): entry}
         else:
             faults["the id of another entry"] += 1
-            found[entry.key] = _newer(found[entry.key], entry)
-    judged.warnings.extend(f"entries with {fault}: {count}" for fault, count in faults.items())
-    judged.entries = _newest_first(found.values())
-    if len(judged.entries) > MOST_ENTRIES:
+            same, identity = found[entry.key], (entry.url, entry.title)
+            same[identity] = _newer(same[identity], entry) if identity in same else entry
+    judged.entries = _newest_first(entry for same in found.values() for entry in _told_apart(same))
+    if len(judged.entries) > max_entries:
         judged.warnings.append(
-            f"of {len(judged.entries):,} entries only the newest {MOST_ENTRIES:,} are kept"
+            f"of {len(judged.entries):,} entries only the newest {max_entries:,} are read;"
+            " the setting feeds.max_entries raises that"
         )
-        del judged.entries[MOST_ENTRIES:]
+        del judged.entries[max_entries:]
+    judged.warnings.extend(f"entries with {fault}: {count}" for fault, count in faults.items())
     judged.bad = list(bad.values())[:_MOST_BAD]
     return judged
 
@@ -83,6 +91,15 @@ def _entry(raw: RawEntry, *, language: str, now: datetime, faults: Counter[str])
         published_at=published_at,
         language=language_tag(raw.language) or language_tag(language),
     )
+
+
+def _told_apart(same: Mapping[tuple[str, str], Entry]) -> list[Entry]:
+    """Return the entries of one ID, with keys of their own where they are several."""
+    if len(same) == 1:
+        return list(same.values())
+    return [
+        replace(entry, key=_key(f"{entry.key}#{_hashed(*identity)[:16]}")) for identity, entry in same.items()
+    ]
 
 
 def _bad_entry(raw: RawEntry) -> BadEntry:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from headgate.connectors.feeds.addresses import Address
 from headgate.connectors.feeds.answers import failure_of
 from headgate.connectors.feeds.bodies import ACCEPTED, read_body
+from headgate.connectors.feeds.entries import MOST_ENTRIES
 from headgate.connectors.feeds.http1 import Http1, Response
 from headgate.domain.errors import Malformed, Transient
 from headgate.kernel.clock import Clock
@@ -34,6 +35,8 @@ class FeedBounds:
     """Whether feeds on this machine and the local network may be read."""
     per_minute: float = 30.0
     """Requests to one host at most."""
+    max_entries: int = MOST_ENTRIES
+    """Entries of one document that are read at most, the newest of them."""
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,11 @@ class FeedsLink(ListingLink):
 
     platform = "a feed"
 
-    def __init__(self, fetcher: Fetcher, clock: Clock, parsing: asyncio.Semaphore) -> None:
+    def __init__(
+        self, fetcher: Fetcher, clock: Clock, parsing: asyncio.Semaphore, *, max_entries: int
+    ) -> None:
         self._fetcher = fetcher
+        self._max_entries = max_entries
         self._clock = clock
         self._parsing = parsing
 
@@ -95,6 +98,7 @@ class FeedsLink(ListingLink):
             content_type=answer.headers.get("content-type", ""),
             base=str(answer.address.url),
             now=self._clock.now(),
+            max_entries=self._max_entries,
         )
 
     def _unchanged(self, answer: Answer, cursor: Mapping[str, str]) -> Listed:

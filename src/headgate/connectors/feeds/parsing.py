@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headgate.connectors.feeds.decoding import decode
-from headgate.connectors.feeds.entries import judge_entries, plain_text
+from headgate.connectors.feeds.entries import MOST_ENTRIES, judge_entries, plain_text
 from headgate.connectors.feeds.json_feeds import parse_json
 from headgate.connectors.feeds.quick_xml import parse_quickly
 from headgate.connectors.feeds.raw import RawFeed
@@ -35,7 +35,9 @@ class ParsedFeed:
     cut_off: bool
 
 
-def parse_feed(body: bytes, *, content_type: str, base: str, now: datetime) -> ParsedFeed:
+def parse_feed(
+    body: bytes, *, content_type: str, base: str, now: datetime, max_entries: int = MOST_ENTRIES
+) -> ParsedFeed:
     """Read a document of any kind of feed; raise `Malformed` with what it is instead.
 
     This is work for a thread: a large document takes seconds.
@@ -47,7 +49,7 @@ def parse_feed(body: bytes, *, content_type: str, base: str, now: datetime) -> P
     if is_page(text):
         raise Malformed("this is a web page, not a feed; `find` looks for the feeds that it names")
     raw = _read(text, base=base)
-    judged = judge_entries(raw.entries, language=raw.language, now=now)
+    judged = judge_entries(raw.entries, language=raw.language, now=now, max_entries=max_entries)
     return ParsedFeed(
         title=plain_text(raw.title, is_markup=raw.title_is_markup)[:_TITLE_CHARACTERS],
         entries=tuple(judged.entries),
