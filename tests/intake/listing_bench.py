@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
 from bench import HEARTBEAT_S, Bench
 
 from headgate.connectors.protocol import FoundChannel
-from headgate.domain.listings import Entry
+from headgate.domain.listings import Entry, Listed
 from headgate.intake.listing_sources import ListingSources, NewSource, SourceAdded
 from headgate.jobs.execution import Execution
 from headgate.jobs.kinds import Kinds
@@ -24,6 +26,7 @@ from headgate.storage.database import Connection, connect
 from headgate.storage.listing_overview import HostState, ListingState
 from headgate.storage.queries import QueryFile
 from headgate.storage.series import Chapter, Release, Series
+from headgate.testing.link import SimulatedLink
 
 READER = "reader"
 LOOKING = frozenset({"poll", "sweep", "ingest"})
@@ -288,3 +291,26 @@ class ListingBench:
 
     def calls(self, kind: str = "list") -> int:
         return sum(1 for _ in self.bench.world.log.calls(kind))
+
+
+@contextmanager
+def answers(*, parts: int = 1, **fields: Any) -> Generator[None, None, None]:
+    """Let the platform say more of its listings than the simulated one does by itself."""
+    plain = SimulatedLink.list
+
+    async def answer(link: SimulatedLink, listing: str, cursor: Mapping[str, str]) -> Listed:
+        part = int(cursor.get("part", "0"))
+        listed = await plain(link, listing, {})
+        last = part == parts - 1
+        said = {name: value for name, value in fields.items() if last or name not in {"complete", "bad"}}
+        return replace(
+            listed,
+            entries=listed.entries[part::parts],
+            more=not last,
+            cursor={} if last else {"part": str(part + 1)},
+            **said,
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SimulatedLink, "list", answer)
+        yield

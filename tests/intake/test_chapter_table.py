@@ -44,3 +44,30 @@ async def test_half_a_chapter_is_one_of_its_own(listed: ListingBench) -> None:
     listed.publish("dex", "45", "46", "45.5")
     await listed.look(dex)
     assert await listed.numbers(dex.series_id) == ["45", "45.5", "46"]
+
+
+async def test_the_database_orders_chapters_by_the_one_rule(listed: ListingBench) -> None:
+    """45.9 comes before 45.10, a zero after the point before both, and extras after all."""
+    in_order = [
+        "-1.10",
+        "-1.9",
+        "0",
+        "9",
+        "10",
+        "45",
+        "45.05",
+        "45.1",
+        "45.2",
+        "45.9",
+        "45.10",
+        "45.11",
+        "46",
+    ]
+    dex = await listed.add("dex")
+    listed.publish("dex", *reversed(in_order))
+    listed.publish("dex", "Extra 10", "Extra 9")
+    await listed.look(dex)
+    chapters = await listed.chapters(dex.series_id)
+    assert [chapter.number or chapter.key for chapter in chapters] == [*in_order, "extra 9", "extra 10"]
+    assert [chapter.place for chapter in chapters] == sorted(chapter.place for chapter in chapters)
+    assert (await listed.series(dex.series_id)).latest_chapter == "46"

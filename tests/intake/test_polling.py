@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
-import pytest
-from listing_bench import ListingBench
+from listing_bench import ListingBench, answers
 
 from headgate.domain.errors import Gone
-from headgate.domain.listings import BadEntry, Entry, Listed
+from headgate.domain.listings import BadEntry, Entry
 from headgate.domain.text import stand_in_key
 from headgate.intake.taking import News, take_news
 from headgate.storage.listings import pin_tier
-from headgate.testing.link import SimulatedLink
 
 
 async def test_a_release_that_got_another_number_moves_and_is_no_news(listed: ListingBench) -> None:
@@ -230,26 +224,3 @@ async def test_a_listing_that_moved_is_followed_to_its_new_address(listed: Listi
         await listed.look(dex)
     state = await listed.state(dex)
     assert (state.key, state.host, state.title) == ("dex-2", "elsewhere.example", "Dex, the series")
-
-
-@contextmanager
-def answers(*, parts: int = 1, **fields: Any) -> Generator[None, None, None]:
-    """Let the platform say more of its listings than the simulated one does by itself."""
-    plain = SimulatedLink.list
-
-    async def answer(link: SimulatedLink, listing: str, cursor: Mapping[str, str]) -> Listed:
-        part = int(cursor.get("part", "0"))
-        listed = await plain(link, listing, {})
-        last = part == parts - 1
-        said = {name: value for name, value in fields.items() if last or name not in {"complete", "bad"}}
-        return replace(
-            listed,
-            entries=listed.entries[part::parts],
-            more=not last,
-            cursor={} if last else {"part": str(part + 1)},
-            **said,
-        )
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SimulatedLink, "list", answer)
-        yield

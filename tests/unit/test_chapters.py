@@ -15,7 +15,8 @@ pytestmark = pytest.mark.once
 
 IN_ORDER = [
     "Prologue", "-2", "-1.5", "-1", "0", "0.5", "1", "9", "10", "44.9", "45", "45-46", "45 part 1",
-    "45 part 2", "45a", "45b", "45.01", "45.1", "45.10", "45.11", "45.2", "45.25", "45.5", "45.5a", "46",
+    "45 part 2", "45a", "45b", "45.01", "45.05", "45.1", "45.1.2", "45.2", "45.5", "45.5a", "45.9", "45.10",
+    "45.11", "45.25", "45.100", "46",
     "100", "1045", "9" * 40, "Bonus 1", "Extra 3", "Extra 10", "Side story 2", "Special 1", "",
 ]  # fmt: skip
 
@@ -140,6 +141,12 @@ def test_what_is_shown_is_the_same_chapter_when_read_again(number: str) -> None:
     chapter = key(number)
     if chapter.number:
         assert key(chapter.number) == chapter
+
+
+@given(st.integers(-99, 99), st.integers(1, 999), st.integers(1, 999))
+def test_digits_after_the_point_count_on_from_nine_to_ten(whole: int, one: int, other: int) -> None:
+    places = [key(f"{whole}.{digits}").place for digits in (one, other)]
+    assert (places[0] < places[1]) == ((one < other) if whole >= 0 else (one > other))
 
 
 @given(st.integers(-9999, 9999), st.integers(-9999, 9999))

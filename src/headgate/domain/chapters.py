@@ -8,6 +8,11 @@ mean two. A *place* is a text whose byte order is the order of the chapters, for
     9  those without a number, by source and entry
 
 Within a place each part ends with a sign that sorts before all that a part can hold.
+
+Digits after the point count: 45.1, 45.2, 45.9, 45.10, 45.11. Only digits that begin with a zero are read as a
+decimal fraction, and come first: 45.01, 45.05, 45.1. Nothing in a number tells a count from a fraction, so
+this is ambiguous: a series that writes quarters (45.25, 45.5, 45.75) gets 45.5 before 45.25. Counting wins
+because sub-chapters beyond the ninth are common and quarters are rare. The rule is the same for every series.
 """
 
 from __future__ import annotations
@@ -177,12 +182,13 @@ def _parse_number(text: str) -> _Number | None:
     if end:
         end, end_fraction = _cut(end), _cut_fraction(found["end_fraction"])
         shown += f"-{end}{'.' if end_fraction else ''}{end_fraction}"
-        end_place = f"{len(end):02}{end}.{end_fraction}"
+        end_place = f"{len(end):02}{end}.{_fraction_place(end_fraction)}"
     elif part:
         part = _cut(part)
         shown += f" part {part}"
         end_place = f"p{len(part):02}{part}"
-    numeral = _below_zero(whole, fraction) if negative else f"2{len(whole):02}{whole},{fraction},"
+    counted = _fraction_place(fraction)
+    numeral = _below_zero(whole, counted) if negative else f"2{len(whole):02}{whole},{counted},"
     return _Number(shown, f"{numeral}{letter},{end_place},")
 
 
@@ -196,12 +202,18 @@ def _cut_fraction(text: str) -> str:
     return digits if digits.strip("0.") else ""
 
 
+def _fraction_place(fraction: str) -> str:
+    """Return the place of the digits after the point, each group by its value: 9 comes before 10."""
+    groups = fraction.split(".") if fraction else []
+    return ".".join(f"{0 if group.startswith('0') else len(group):02}{group}" for group in groups)
+
+
 _TURNED = str.maketrans("0123456789.", "9876543210:")
 
 
-def _below_zero(whole: str, fraction: str) -> str:
+def _below_zero(whole: str, counted: str) -> str:
     """Return the place of a negative number: the greater without its sign, the earlier."""
-    return f"1{99 - len(whole):02}{whole.translate(_TURNED)}~{fraction.translate(_TURNED)}~"
+    return f"1{99 - len(whole):02}{whole.translate(_TURNED)}~{counted.translate(_TURNED)}~"
 
 
 _COUNT = r"\d{1,9}(?:[.,]\d{1,4}){0,2}"

@@ -17,7 +17,17 @@ from headgate.intake.scan import KIND as SCAN
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import cancel, enqueue
 from headgate.kernel.ids import Ids
-from headgate.storage import engine, events, following, intake_settings, lanes, listings, requests, secrets
+from headgate.storage import (
+    engine,
+    events,
+    following,
+    intake_settings,
+    lanes,
+    listings,
+    requests,
+    secrets,
+    series,
+)
 from headgate.storage.channels import Account, delete_account, set_account_state
 from headgate.storage.database import Tx
 from headgate.storage.requests import HandedOver, Holdings, LockedStream, ScanWish, Tier, Trigger
@@ -103,7 +113,9 @@ async def remove_channel(tx: Tx, channel_id: UUID, *, now: datetime) -> Holdings
     await requests.lock_streams(tx, family)
     holdings = await requests.count_holdings(tx, family)
     await requests.discard_letters(tx, keys, now=now)
+    brought = await series.list_brought(tx, family)
     await requests.delete_channels(tx, family, now=now)
+    await series.settle_latest(tx, brought)
     await _tell_channels(tx)
     await events.publish(tx, events.Event("items"))
     return holdings

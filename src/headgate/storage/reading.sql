@@ -1,7 +1,9 @@
 -- name: read_up_to
--- Never back: who looks at an old chapter again has still read the newer ones.
+-- Never back: who looks at an old chapter again has still read the newer ones. A chapter that is going just now is waited
+-- for, and then not there.
 insert into reading as r (user_id, series_id, place, chapter_id, at)
-select %(user_id)s, c.series_id, c.place, c.id, %(now)s from chapter c where c.id = %(chapter_id)s
+select %(user_id)s, c.series_id, c.place, c.id, %(now)s
+from (select * from chapter where id = %(chapter_id)s for key share) as c
 on conflict (user_id, series_id) do update set place = excluded.place, chapter_id = excluded.chapter_id, at = excluded.at
 where excluded.place > r.place
 

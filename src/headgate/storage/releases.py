@@ -85,13 +85,21 @@ async def mark_removed(
     """Mark what a whole answer does not have, except what was told after it was asked for."""
     if not entry_keys:
         return 0
-    return await tx.execute(
+    left = await tx.column(
         Q["mark_removed"],
         channel_id=channel_id,
         entry_keys=list(entry_keys),
         told_before=told_before,
         now=now,
     )
+    await leave_chapters(tx, left)
+    return len(left)
+
+
+async def leave_chapters(tx: Tx, chapter_ids: Sequence[UUID]) -> None:
+    """Let all follow that follows when chapters lose releases: titles, the latest, marks of what is read."""
+    if chapter_ids:
+        await tx.execute(Q["leave_chapters"], chapter_ids=list(chapter_ids))
 
 
 async def take_releases(

@@ -24,6 +24,11 @@ where r.channel_id = %(channel_id)s and r.removed_at is null
 update release set removed_at = %(now)s
 where channel_id = %(channel_id)s and entry_key = any(%(entry_keys)s) and removed_at is null
   and told_seq <= %(told_before)s
+returning chapter_id
+
+-- name: leave_chapters
+-- What follows for chapters, the latest of them, and marks of what is read.
+select headgate_leave_chapters(%(chapter_ids)s::uuid[], '{}')
 
 -- name: take_releases
 -- New and changed entries, with all that follows from them.

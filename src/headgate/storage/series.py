@@ -136,11 +136,23 @@ async def upsert_source(
 
 async def delete_source(tx: Tx, *, series_id: UUID, channel_id: UUID, now: datetime) -> None:
     await tx.execute(Q["delete_source"], series_id=series_id, channel_id=channel_id, now=now)
+    await settle_latest(tx, [series_id])
 
 
 async def drop_empty_chapters(tx: Tx, series_id: UUID) -> None:
     """Forget the chapters of a series that no listing has brought, after one of them is gone."""
     await tx.execute(Q["drop_empty_chapters"], series_id=series_id)
+
+
+async def list_brought(tx: Tx, channel_ids: Sequence[UUID]) -> list[UUID]:
+    """Return the series that listings bring or have brought."""
+    return await tx.column(Q["list_brought"], channel_ids=list(channel_ids))
+
+
+async def settle_latest(tx: Tx, series_ids: Sequence[UUID]) -> None:
+    """Let the latest chapter of series follow what their sources list now."""
+    if series_ids:
+        await tx.execute(Q["settle_latest"], series_ids=list(series_ids))
 
 
 async def find_series(tx: Tx, reference: str) -> list[SeriesName]:

@@ -117,18 +117,16 @@ from series_source o join channel c on c.id = o.channel_id
 where o.series_id = %(series_id)s order by o.created_at, o.channel_id
 
 -- name: drop_empty_chapters
--- Chapters that no source has ever had any more, and what the latest is without them.
-with dropped as (
-    delete from chapter c
-    where c.series_id = %(series_id)s and not exists (select from release r where r.chapter_id = c.id)
-    returning c.id
-)
-update series s set latest_order = g.place, latest_chapter = coalesce(g.number, ''),
-    latest_published_at = g.published_at
-from (select) as one
-left join lateral (
-    select c.place, c.number, c.published_at from chapter c
-    where c.series_id = %(series_id)s and c.number <> '' and c.id not in (select id from dropped)
-    order by c.place desc limit 1
-) as g on true
-where s.id = %(series_id)s and exists (select from dropped)
+-- Chapters that no source has ever had any more.
+delete from chapter c
+where c.series_id = %(series_id)s and not exists (select from release r where r.chapter_id = c.id)
+
+-- name: list_brought
+-- Which series these listings bring or have brought.
+select series_id from series_source where channel_id = any(%(channel_ids)s::uuid[])
+union
+select c.series_id from release r join chapter c on c.id = r.chapter_id where r.channel_id = any(%(channel_ids)s::uuid[])
+
+-- name: settle_latest
+-- What the latest chapter is now that a source is gone.
+select headgate_settle_latest(%(series_ids)s::uuid[])

@@ -84,7 +84,7 @@ create table series (
     title text not null,
     -- Chapter numbers begin anew with each volume, so that the volume is part of a chapter's key.
     numbers_reset boolean not null default false,
-    -- Of the greatest numbered chapter.
+    -- Of the greatest numbered chapter that a source still lists.
     latest_order text collate "C",
     latest_chapter text not null default '',
     latest_published_at timestamptz,
@@ -132,6 +132,9 @@ create table release (
     entry_key text not null,
     chapter_id uuid not null references chapter (id) on delete cascade,
     title text not null,
+    -- What it says of its chapter: the chapter's own title and volume follow from these.
+    chapter_title text not null,
+    volume text not null,
     url text not null,
     language text not null,
     scan_group text not null,
@@ -140,6 +143,8 @@ create table release (
     -- Of everything that the source says of it: what has the same is not looked at any further.
     fingerprint bigint not null,
     seen_at timestamptz not null,
+    -- Since when it is a release of this chapter.
+    joined_at timestamptz not null,
     -- Rises whenever the source tells something new of it: a look that began before knows nothing of its absence.
     told_seq bigint not null default nextval('release_told'),
     -- The source does not list it any more.
@@ -217,10 +222,108 @@ create table reading (
     primary key (user_id, series_id)
 );
 
+-- Chapters say what their releases say: the title and the volume of the first that has one, and the earliest time. So a
+-- source can always correct its own words, and another one only adds what is missing. Those still listed come first.
+create function headgate_derive_chapters(chapter_ids uuid[]) returns int
+language plpgsql as $$
+declare
+    changed int;
+begin
+    update chapter c set title = w.title, volume = w.volume, published_at = w.published_at
+    from (
+        select r.chapter_id,
+               coalesce((array_agg(r.chapter_title order by r.removed_at is not null, r.joined_at, r.id)
+                         filter (where r.chapter_title <> ''))[1], '') as title,
+               coalesce((array_agg(r.volume order by r.removed_at is not null, r.joined_at, r.id)
+                         filter (where r.volume <> ''))[1], '') as volume,
+               min(r.published_at) as published_at
+        from release r where r.chapter_id = any(chapter_ids)
+        group by r.chapter_id
+    ) as w
+    where c.id = w.chapter_id
+      and (c.title, c.volume, c.published_at) is distinct from (w.title, w.volume, w.published_at);
+    get diagnostics changed = row_count;
+    return changed;
+end
+$$;
+
+-- The latest chapter of a series is the greatest numbered one that a source lists now. Places of numbered ones begin with
+-- a one, so that however many extras there are, few rows are looked at.
+create function headgate_settle_latest(in_series uuid[]) returns void
+language plpgsql as $$
+begin
+    -- Locked by a statement of its own: the next one sees what others have committed until then.
+    perform from series s where s.id = any(in_series) order by s.id for no key update;
+    update series s
+    set latest_order = g.place, latest_chapter = coalesce(g.number, ''), latest_published_at = g.published_at
+    from (select distinct id from unnest(in_series) as i (id)) as i
+    left join lateral (
+        select c.place, c.number, c.published_at from chapter c
+        where c.series_id = i.id and c.place < '2' and c.number <> ''
+          and exists (select from release r where r.chapter_id = c.id and r.removed_at is null)
+        order by c.place desc limit 1
+    ) as g on true
+    where s.id = i.id and (s.latest_order, s.latest_published_at) is distinct from (g.place, g.published_at);
+end
+$$;
+
+-- What follows when releases were withdrawn, or moved from chapters to others (`moved_to` is as long as `left_behind`, or
+-- empty): chapters say what is left, those without releases go, and so does a mark of what is read that stands on nothing.
+-- That is one whose chapter has no release any more, or none that is listed while nothing at or after it is. It goes to
+-- where its chapter went, or to the last chapter before it that was there when it was made, whichever is later: what
+-- came after it was made was not read.
+create function headgate_leave_chapters(left_behind uuid[], moved_to uuid[]) returns void
+language plpgsql as $$
+declare
+    in_series uuid[];
+begin
+    select array_agg(distinct c.series_id) into in_series from chapter c where c.id = any(left_behind);
+    perform from series s where s.id = any(in_series) order by s.id for no key update;
+    -- Whoever sets a mark on one of them waits, and finds it gone.
+    perform from chapter c where c.id = any(left_behind) order by c.id for update;
+    perform headgate_derive_chapters(left_behind);
+
+    with baseless as (
+        select m.user_id, m.series_id, m.place, m.chapter_id, m.at from reading m
+        where m.series_id = any(in_series)
+          and not exists (select from release r where r.chapter_id = m.chapter_id and r.removed_at is null)
+          and ((m.chapter_id = any(left_behind) and not exists (select from release r where r.chapter_id = m.chapter_id))
+               or not exists (
+                   select from chapter c join release r on r.chapter_id = c.id and r.removed_at is null
+                   where c.series_id = m.series_id and c.place >= m.place))
+    ), settled as (
+        select m.user_id, m.series_id, best.place, best.id from baseless m
+        left join lateral (
+            select * from (
+                select c.place, c.id from unnest(left_behind, moved_to) as v (old_id, new_id)
+                join chapter c on c.id = v.new_id and c.series_id = m.series_id
+                where v.old_id = m.chapter_id
+                union all
+                (select c.place, c.id from chapter c
+                 where c.series_id = m.series_id and c.place <= m.place and c.id is distinct from m.chapter_id and c.seen_at <= m.at
+                   and exists (select from release r where r.chapter_id = c.id and r.removed_at is null)
+                 order by c.place desc limit 1)
+            ) as found
+            order by place desc limit 1
+        ) as best on true
+    ), forgotten as (
+        delete from reading m using settled b
+        where m.user_id = b.user_id and m.series_id = b.series_id and b.id is null
+          and not exists (select from release r where r.chapter_id = m.chapter_id)
+    )
+    update reading m set place = b.place, chapter_id = b.id
+    from settled b where m.user_id = b.user_id and m.series_id = b.series_id and b.id is not null;
+
+    delete from chapter c
+    where c.id = any(left_behind) and not exists (select from release r where r.chapter_id = c.id);
+    perform headgate_settle_latest(in_series);
+end
+$$;
+
 -- Takes new and changed entries of listings with all that follows from them, and tells what came of each listing. The
 -- series are locked first and in their order, and each statement sees what was committed before it: so two sources of
 -- one series cannot both make the same chapter, and none can miss the other's. A release that got another number moves
--- to that chapter. Only better data replaces a chapter's: a title where there was none, the earliest time.
+-- to that chapter.
 create function headgate_take_releases(
     channel_ids uuid[], series_ids uuid[], chapter_ids uuid[], chapter_keys text[], places text[], numbers text[],
     volumes text[], chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[],
@@ -232,49 +335,51 @@ create function headgate_take_releases(
 language plpgsql as $$
 declare
     chapters uuid[];
+    made uuid[];
     left_behind uuid[];
+    moved_to uuid[];
     added uuid[];
 begin
     -- Whoever only refers to a series need not wait.
     perform from series s where s.id = any(series_ids) order by s.id for no key update;
 
     with entry as (
-        select distinct on (e.series_id, e.key) e.*, min(e.at) over (partition by e.series_id, e.key) as first_at
+        select (array_agg(e.id order by e.n))[1] as id, e.series_id, e.key, min(e.place) as place, min(e.number) as number,
+               coalesce((array_agg(e.volume order by e.n) filter (where e.volume <> ''))[1], '') as volume,
+               coalesce((array_agg(e.title order by e.n) filter (where e.title <> ''))[1], '') as title,
+               min(e.at) as first_at
         from unnest(series_ids, chapter_ids, chapter_keys, places, numbers, volumes, chapter_titles, published)
-            as e (series_id, id, key, place, number, volume, title, at)
-        order by e.series_id, e.key, e.title = '', e.volume = '', e.at, e.id
+            with ordinality as e (series_id, id, key, place, number, volume, title, at, n)
+        group by e.series_id, e.key
     ), written as (
-        insert into chapter as c (id, series_id, key, place, number, volume, title, published_at, seen_at)
+        insert into chapter (id, series_id, key, place, number, volume, title, published_at, seen_at)
         select e.id, e.series_id, e.key, e.place, e.number, e.volume, e.title, e.first_at, taken_at from entry e
         order by e.series_id, e.key
-        on conflict (series_id, key) do update set
-            title = case when c.title = '' then excluded.title else c.title end,
-            volume = case when c.volume = '' then excluded.volume else c.volume end,
-            published_at = least(c.published_at, excluded.published_at)
-        where (c.title = '' and excluded.title <> '') or (c.volume = '' and excluded.volume <> '')
-            or least(c.published_at, excluded.published_at) is distinct from c.published_at
-        returning c.xmax = 0 as is_new
+        on conflict (series_id, key) do nothing
+        returning chapter.id
     )
-    select count(*) filter (where is_new), count(*) filter (where not is_new) into new_chapters, changed_chapters
-    from written;
+    select coalesce(array_agg(id), '{}') into made from written;
+    new_chapters := cardinality(made);
 
     select array_agg(c.id order by e.n) into chapters
     from unnest(series_ids, chapter_keys) with ordinality as e (series_id, key, n)
     join chapter c on c.series_id = e.series_id and c.key = e.key;
 
-    select array_agg(distinct r.chapter_id) into left_behind
+    select array_agg(r.chapter_id), array_agg(e.chapter_id) into left_behind, moved_to
     from unnest(channel_ids, entry_keys, chapters) as e (channel_id, key, chapter_id)
     join release r on r.channel_id = e.channel_id and r.entry_key = e.key and r.chapter_id <> e.chapter_id;
 
     with written as (
-        insert into release as r (id, channel_id, entry_key, chapter_id, title, url, language, scan_group, external,
-                                  published_at, fingerprint, seen_at)
-        select e.*, taken_at
-        from unnest(release_ids, channel_ids, entry_keys, chapters, titles, urls, languages, scan_groups, externals,
-                    published, fingerprints) as e (id, channel_id, key)
+        insert into release as r (id, channel_id, entry_key, chapter_id, title, chapter_title, volume, url, language,
+                                  scan_group, external, published_at, fingerprint, seen_at, joined_at)
+        select e.*, taken_at, taken_at
+        from unnest(release_ids, channel_ids, entry_keys, chapters, titles, chapter_titles, volumes, urls, languages,
+                    scan_groups, externals, published, fingerprints) as e (id, channel_id, key)
         order by e.channel_id, e.key
         on conflict (channel_id, entry_key) do update set
-            chapter_id = excluded.chapter_id, title = excluded.title, url = excluded.url,
+            chapter_id = excluded.chapter_id, title = excluded.title, chapter_title = excluded.chapter_title,
+            volume = excluded.volume, url = excluded.url,
+            joined_at = case when r.chapter_id = excluded.chapter_id then r.joined_at else excluded.joined_at end,
             language = excluded.language, scan_group = excluded.scan_group, external = excluded.external,
             published_at = excluded.published_at, fingerprint = excluded.fingerprint, removed_at = null,
             told_seq = nextval('release_told')
@@ -284,19 +389,11 @@ begin
     )
     select array_agg(id) filter (where is_new) into added from written;
 
-    delete from chapter c
-    where c.id = any(left_behind) and not exists (select from release r where r.chapter_id = c.id);
-
-    update series s
-    set latest_order = g.place, latest_chapter = g.number, latest_published_at = g.published_at
-    from (
-        select distinct on (c.series_id) c.series_id, c.place, c.number, c.published_at
-        from chapter c where c.id = any(chapters) and c.number <> ''
-        order by c.series_id, c.place desc
-    ) as g
-    where s.id = g.series_id
-      and (s.latest_order is null or g.place > s.latest_order
-           or (g.place = s.latest_order and g.published_at is distinct from s.latest_published_at));
+    changed_chapters := headgate_derive_chapters(array(select id from unnest(chapters) as id where id <> all(made)));
+    perform headgate_settle_latest(series_ids);
+    if left_behind is not null then
+        perform headgate_leave_chapters(left_behind, moved_to);
+    end if;
 
     return query
     with told as (
