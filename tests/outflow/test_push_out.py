@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from unittest.mock import ANY
 from uuid import UUID
 
 import pytest
 from receiver import LOST
 from telling_bench import GATHER_S, START, TellingBench
 
-from headgate.domain.breaker import FIRST_OPEN_S, OPEN_AFTER, state_of
+from headgate.domain.breaker import FIRST_OPEN_S, state_of
 from headgate.outflow import inbox
 from headgate.outflow.notification_settings import change_settings
+from headgate.outflow.push_out import ALL_READ, MAX_WAIT, TOO_OLD
 from headgate.storage.notification_settings import NotificationSettings
 
 
@@ -175,33 +177,90 @@ async def test_a_service_that_limits_us_slows_the_pace_of_its_address(scene: Sce
     assert (telling.receiver.calls, await telling.pushes()) == (1, [("planned", 1)])
 
 
-async def test_what_fails_five_times_has_failed_and_says_why(scene: Scene) -> None:
+async def test_what_fails_five_times_waits_for_the_address_and_says_why(scene: Scene) -> None:
     telling = scene.telling
     telling.receiver.answers = [500] * 5
     await scene.publish("45")
-    await telling.pass_time(300)
-    assert await telling.pushes() == [("failed", 5)]
+    await telling.pass_time(120)
+    assert await telling.pushes() == [("planned", 5)]
     shown = await telling.shown_address(scene.address)
-    assert (shown.failures, shown.due_at, telling.receiver.calls) == (1, None, 5)
+    assert (shown.failures, shown.waiting, telling.receiver.calls) == (1, 1, 5)
+    assert state_of(shown.breaker, now=telling.now) == "open"
+    assert shown.due_at == shown.open_until
     (push,) = await telling.do(
         lambda tx: telling.addresses.list_pushes(tx, scene.address, user_id=scene.user)
     )
     assert "Internal server error" in push.error
     assert "127.0.0.1" not in push.error
-    # It is in the list all the same, and a person can have it sent again.
-    assert len(await telling.told()) == 1
-    await telling.do(lambda tx: telling.addresses.repeat(tx, push.id, user_id=scene.user))
-    await telling.work()
+    await telling.pass_time(FIRST_OPEN_S)
+    assert (len(telling.receiver.taken), await telling.pushes()) == (1, [("sent", 6)])
+
+
+async def test_a_days_outage_ends_with_one_digest_of_all_that_fell_into_it(scene: Scene) -> None:
+    telling = scene.telling
+    telling.receiver.answers = [503] * 1000
+    for number in range(1, 13):
+        await scene.publish(str(number))
+        await telling.pass_time(2 * 3600)
+    shown = await telling.shown_address(scene.address)
+    assert (telling.receiver.taken, shown.waiting) == ([], 12)
+    # Five quick tries, five pauses that grow to an hour, then a try an hour.
+    assert telling.receiver.calls <= 5 + 5 + 24
+    telling.receiver.answers = []
+    await telling.pass_time(3600)
     assert len(telling.receiver.taken) == 1
+    assert "12 new chapters" in telling.receiver.texts[0]
+    assert await telling.values("select notifications from push where state = 'sent'") == [12]
+    shown = await telling.shown_address(scene.address)
+    assert (shown.failures, shown.open_until, shown.error, shown.waiting) == (0, None, "", 0)
+    await telling.pass_time(2 * 3600)
+    assert len(telling.receiver.taken) == 1
+
+
+async def test_what_was_read_during_an_outage_does_not_go_out(scene: Scene) -> None:
+    telling = scene.telling
+    telling.receiver.answers = [500] * 5
+    await scene.publish("45")
+    await telling.pass_time(120)
+    now = telling.now
+    await telling.do(lambda tx: inbox.mark_all_read(tx, user_id=scene.user, until=now, now=now))
+    await telling.pass_time(FIRST_OPEN_S)
+    assert (telling.receiver.taken, await telling.pushes()) == ([], [("failed", 5)])
+    assert await telling.values("select error from push") == [ALL_READ]
+    assert (await telling.shown_address(scene.address)).due_at is None
+    await scene.publish("46")
+    await telling.pass_time(120)
+    assert ["Chapter 46" in text for text in telling.receiver.texts] == [True]
+
+
+async def test_what_waited_for_a_week_is_given_up_and_a_person_can_send_it(scene: Scene) -> None:
+    telling = scene.telling
+    telling.receiver.answers = [500] * 1000
+    await scene.publish("45")
+    await telling.pass_time(60)
+    await scene.to(telling.now + MAX_WAIT - timedelta(hours=1))
+    await scene.publish("46")
+    await scene.to(telling.now + timedelta(hours=2))
+    assert sorted(await telling.rows("select state, error from push"), key=lambda row: row["state"]) == [
+        {"state": "failed", "error": TOO_OLD},
+        {"state": "planned", "error": ANY},
+    ]
+    telling.receiver.answers = []
+    await telling.pass_time(2 * 3600)
+    (text,) = telling.receiver.texts
+    assert "Chapter 46" in text
+    (push_id,) = await telling.values("select id from push where state = 'failed'")
+    await telling.do(lambda tx: telling.addresses.repeat(tx, push_id, user_id=scene.user))
+    await telling.work()
+    assert "Chapter 45" in telling.receiver.texts[-1]
 
 
 async def fail_until_open(scene: Scene) -> None:
     telling = scene.telling
-    telling.receiver.answers = [500] * 5 * OPEN_AFTER
-    for number in range(OPEN_AFTER):
-        await scene.publish(str(number))
-        await telling.pass_time(120)
-    assert await telling.pushes() == [("failed", 5)] * OPEN_AFTER
+    telling.receiver.answers = [500] * 5
+    await scene.publish("1")
+    await telling.pass_time(120)
+    assert await telling.pushes() == [("planned", 5)]
     shown = await telling.shown_address(scene.address)
     assert state_of(shown.breaker, now=telling.now) == "open"
 
@@ -215,11 +274,8 @@ async def test_an_address_that_keeps_failing_waits_and_gets_all_as_one_digest(sc
     await telling.pass_time(60)
     assert telling.receiver.calls == calls
     await telling.pass_time(FIRST_OPEN_S)
-    assert (len(telling.receiver.taken), await telling.pushes()) == (
-        1,
-        [("failed", 5)] * OPEN_AFTER + [("sent", 1)],
-    )
-    assert await telling.values("select notifications from push where state = 'sent'") == [10]
+    assert (len(telling.receiver.taken), await telling.pushes()) == (1, [("sent", 6)])
+    assert await telling.values("select notifications from push where state = 'sent'") == [11]
     shown = await telling.shown_address(scene.address)
     assert (shown.failures, shown.open_until, shown.error) == (0, None, "")
 
@@ -232,11 +288,11 @@ async def test_a_probe_that_fails_is_one_call_and_loses_nothing(scene: Scene) ->
     telling.receiver.answers = [500]
     await telling.pass_time(FIRST_OPEN_S)
     shown = await telling.shown_address(scene.address)
-    assert (telling.receiver.calls, shown.opened, shown.waiting) == (calls + 1, 2, 1)
+    assert (telling.receiver.calls, shown.opened, shown.waiting) == (calls + 1, 2, 2)
     await scene.publish("101")
     await telling.pass_time(2 * FIRST_OPEN_S + 60)
     assert len(telling.receiver.taken) == 1
-    assert await telling.values("select notifications from push where state = 'sent'") == [2]
+    assert await telling.values("select notifications from push where state = 'sent'") == [3]
 
 
 async def test_an_answer_that_is_lost_is_uncertain_and_never_repeated_by_itself(scene: Scene) -> None:

@@ -11,6 +11,7 @@ import pytest
 from telling_bench import GATHER_S, TellingBench
 
 from headgate.connectors.apprise_out import AppriseOut
+from headgate.domain.breaker import FIRST_OPEN_S
 from headgate.domain.push_reach import PushLimits
 from headgate.jobs.stepper import Stepper
 from headgate.kernel.clock import RealClock
@@ -145,6 +146,27 @@ async def test_a_push_killed_at_any_step_is_sent_once_or_uncertain(
     await telling.pass_time(60)
     assert (await telling.pushes())[-1] == ("sent", 1)
     assert sum("Chapter 48" in text for text in telling.receiver.texts) == 1
+
+
+@pytest.mark.parametrize("kill_at", [1, 3, 6, MARKED - 1, MARKED, MARKED + 2, SETTLED - 1, SETTLED])
+async def test_a_push_tried_again_after_an_outage_is_sent_once_or_uncertain(
+    telling: TellingBench, kill_at: int
+) -> None:
+    series, source = await follower(telling)
+    telling.receiver.answers = [503] * 5
+    await telling.publish(series, source, "45")
+    await telling.work()
+    await telling.pass_time(120)
+    await telling.publish(series, source, "46")
+    await telling.work()
+    assert await telling.pushes() == [("planned", 5)]
+    telling.clock.advance(FIRST_OPEN_S)
+    await run_fragile(telling, kill_at)
+    await telling.pass_time(2 * FIRST_OPEN_S)
+    assert await telling.pushes() == [("uncertain" if MARKED <= kill_at < SETTLED else "sent", 6)]
+    assert len(telling.receiver.taken) == (0 if kill_at in {MARKED, MARKED + 1} else 1)
+    assert await telling.values("select notifications from push") == [2]
+    assert await telling.values("select count(*) from push_notification where push_id is null") == [0]
 
 
 async def test_a_push_that_was_marked_by_somebody_who_vanished_says_so(telling: TellingBench) -> None:

@@ -33,10 +33,12 @@ def state_of(breaker: Breaker, *, now: datetime) -> BreakerState:
     return "open" if breaker.open_until > now else "half_open"
 
 
-def fail(breaker: Breaker, *, now: datetime, at_once: bool = False) -> Breaker:
+def fail(
+    breaker: Breaker, *, now: datetime, at_once: bool = False, longest_s: float = LONGEST_OPEN_S
+) -> Breaker:
     """Count a failure; the breaker opens after a few, after a probe, and at once where trying cannot help."""
     failures = breaker.failures + 1
     if failures < OPEN_AFTER and not at_once and breaker.opened == 0:
         return Breaker(failures)
-    open_s = min(FIRST_OPEN_S * FACTOR ** min(breaker.opened, 20), LONGEST_OPEN_S)
+    open_s = min(FIRST_OPEN_S * FACTOR ** min(breaker.opened, 20), longest_s)
     return Breaker(failures, breaker.opened + 1, now + timedelta(seconds=open_s))

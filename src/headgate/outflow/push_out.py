@@ -1,14 +1,15 @@
 """Pushes notifications out, one keyed sender an address: sent once, or marked uncertain.
 
 What waits for an address becomes one message. That it is being sent is committed before the call: who finds
-it so later knows that somebody vanished in the middle, and does not send it again. What certainly failed is
-tried five times; an address that keeps failing is left alone for growing times, and gets all that came
-meanwhile as one message.
+it so later knows that somebody vanished in the middle, and does not send it again. What certainly failed
+stays planned: it is tried five times within minutes, then the address's breaker opens and one try follows
+each of its growing pauses. Each try has everything that came meanwhile, so an outage ends with one digest.
+Only what waited for a week is given up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -37,6 +38,13 @@ from headgate.storage.secrets import get_secret, open_vault
 
 KIND = "push"
 PLAN = LanePlan(KIND, Pace(20, burst=3))
+QUICK_TRIES = FIVE_TIMES.max_attempts
+"""So often a message is tried within minutes before its address is left alone."""
+MAX_PAUSE_S = 3600.0
+"""An address that is back is noticed within so long: a call an hour harms nobody."""
+MAX_WAIT = timedelta(days=7)
+TOO_OLD = "The address could not be reached for a week."
+ALL_READ = "Everything in it was read before it could be sent."
 LONGEST_MESSAGE = 1000
 """Characters of title and body together; most services take more, and people do not."""
 VANISHED = "Headgate stopped while this was being sent; it may have arrived."
@@ -140,9 +148,7 @@ class PushOut:
         if rest_until is not None:
             await pushes.set_due(tx, address_id, rest_until)
             return None
-        push = await pushes.get_planned(tx, address_id) if address.enabled else None
-        if push is None and address.enabled:
-            push = await self._collect(tx, address_id, now=now)
+        push = await self._next_push(tx, address_id, now=now) if address.enabled else None
         if push is None:
             await pushes.set_due(tx, address_id, None)
             return None
@@ -160,15 +166,41 @@ class PushOut:
             quiet_to_min=settings.quiet_to_min,
         )
 
-    async def _collect(self, tx: Tx, address_id: UUID, *, now: datetime) -> PlannedPush | None:
-        """Make one message of all that waits."""
+    async def _next_push(self, tx: Tx, address_id: UUID, *, now: datetime) -> PlannedPush | None:
+        """Return the message that is to go out: one that failed before has all that came since."""
+        push = await pushes.get_planned(tx, address_id)
+        if push is not None and push.attempts == 0:
+            return push
+        if push is not None:
+            await pushes.release_waiting(tx, push.id)
         waiting = await pushes.list_waiting(tx, address_id)
-        if not waiting:
+        old = [one for one in waiting if one.at < now - MAX_WAIT]
+        if old:
+            await self._give_up(tx, address_id, old, now=now)
+        fresh = [one for one in waiting if one.at >= now - MAX_WAIT]
+        if push is not None and not fresh:
+            await pushes.drop_push(tx, push.id, error=TOO_OLD if old else ALL_READ, now=now)
+        if not fresh:
             return None
-        message = compose([_line(one) for one in waiting], limit=LONGEST_MESSAGE)
-        push = PlannedPush(self.ids.new(), message.title, message.body, 0)
-        await pushes.insert_push(tx, push, [one.id for one in waiting], address_id=address_id, now=now)
-        return push
+        message = compose([_line(one) for one in fresh], limit=LONGEST_MESSAGE)
+        planned = PlannedPush(
+            push.id if push else self.ids.new(),
+            message.title,
+            message.body,
+            push.attempts if push else 0,
+        )
+        await pushes.put_push(tx, planned, [one.id for one in fresh], address_id=address_id, now=now)
+        return planned
+
+    async def _give_up(
+        self, tx: Tx, address_id: UUID, old: Sequence[WaitingNotification], *, now: datetime
+    ) -> None:
+        """Keep what waited too long as a failed push, which a person can have sent again."""
+        message = compose([_line(one) for one in old], limit=LONGEST_MESSAGE)
+        given_up = PlannedPush(self.ids.new(), message.title, message.body, 0)
+        await pushes.insert_failed(
+            tx, given_up, [one.id for one in old], address_id=address_id, error=TOO_OLD, now=now
+        )
 
     async def _send(self, database: Database, address_id: UUID, push: PlannedPush) -> Outcome | None:
         """Mark the message and call the service; nothing if somebody else has begun before."""
@@ -191,9 +223,7 @@ class PushOut:
         address = await pushes.lock_address(tx, address_id)
         if address is None:
             return
-        attempt = planned.push.attempts + 1
-        may_try_again = address.enabled and not planned.is_probe and attempt < FIVE_TIMES.max_attempts
-        again = outcome.state == "failed" and may_try_again
+        again = outcome.state == "failed" and address.enabled
         if not await pushes.end_push(
             tx,
             planned.push.id,
@@ -202,14 +232,14 @@ class PushOut:
             ended_at=None if again else now,
         ):
             return
-        if planned.is_probe and outcome.state == "failed":
-            await pushes.release_waiting(tx, planned.push.id)
-        breaker = await _note(tx, address, outcome, again=again, now=now)
-        if again:
-            due_at = now + timedelta(seconds=FIVE_TIMES.delay_s(attempt))
-        elif await pushes.has_waiting(tx, address_id):
-            due_at = breaker.open_until or now + timedelta(seconds=self.gather_s)
+        breaker = await _note(tx, address, planned, outcome, now=now)
+        if breaker.open_until is not None:
+            due_at = breaker.open_until
+        elif again:
+            due_at = now + timedelta(seconds=FIVE_TIMES.delay_s(planned.push.attempts + 1))
         else:
+            due_at = now + timedelta(seconds=self.gather_s)
+        if not await pushes.has_waiting(tx, address_id):
             due_at = None
         await pushes.set_due(tx, address_id, due_at)
         await publish(tx, Event("pushes", audience=address.user_id))
@@ -226,12 +256,18 @@ def _line(waiting: WaitingNotification) -> Line:
     )
 
 
-async def _note(tx: Tx, address: LockedAddress, outcome: Outcome, *, again: bool, now: datetime) -> Breaker:
-    """Let the address and its breaker follow; a failure is a message that failed, not each of its tries."""
+async def _note(
+    tx: Tx, address: LockedAddress, planned: Planned, outcome: Outcome, *, now: datetime
+) -> Breaker:
+    """Let the address and its breaker follow; quick tries are no failures of the address yet."""
     if outcome.state == "sent":
         await pushes.note_sent(tx, address.id, now=now)
         return Breaker()
-    breaker = address.breaker if again else fail(address.breaker, now=now)
+    breaker = address.breaker
+    if outcome.state == "uncertain":
+        breaker = fail(breaker, now=now, longest_s=MAX_PAUSE_S)
+    elif planned.is_probe or planned.push.attempts + 1 >= QUICK_TRIES:
+        breaker = fail(breaker, now=now, at_once=True, longest_s=MAX_PAUSE_S)
     await pushes.note_failed(tx, address.id, breaker=breaker, error=outcome.error, now=now)
     return breaker
 

@@ -29,14 +29,16 @@ delete from push_address where id = %(id)s and user_id = %(user_id)s
 -- Only the owner's.
 select a.id, a.user_id, a.name, a.shown, a.enabled, a.due_at, a.failures, a.opened, a.open_until, a.error, a.failed_at,
        a.sent_at, a.created_at,
-       (select count(*) from push_notification w where w.address_id = a.id and w.push_id is null)::int as waiting
+       (select count(*) from push_notification w left join push p on p.id = w.push_id
+        where w.address_id = a.id and (w.push_id is null or p.state = 'planned'))::int as waiting
 from push_address a where a.id = %(id)s and a.user_id = %(user_id)s
 
 -- name: list_addresses
 -- All of a user, by name, each with how much waits.
 select a.id, a.user_id, a.name, a.shown, a.enabled, a.due_at, a.failures, a.opened, a.open_until, a.error, a.failed_at,
        a.sent_at, a.created_at,
-       (select count(*) from push_notification w where w.address_id = a.id and w.push_id is null)::int as waiting
+       (select count(*) from push_notification w left join push p on p.id = w.push_id
+        where w.address_id = a.id and (w.push_id is null or p.state = 'planned'))::int as waiting
 from push_address a where a.user_id = %(user_id)s order by lower(a.name), a.id
 
 -- name: count_addresses

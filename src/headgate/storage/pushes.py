@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from headgate.domain.breaker import Breaker
 from headgate.storage.database import Tx
 from headgate.storage.push_addresses import PushState
-from headgate.storage.queries import load_queries
+from headgate.storage.queries import Query, load_queries
 from headgate.storage.users import Role
 
 Q = load_queries("pushes")
@@ -87,7 +88,7 @@ async def list_waiting(tx: Tx, address_id: UUID) -> list[WaitingNotification]:
     return await tx.all(WaitingNotification, Q["list_waiting"], address_id=address_id)
 
 
-async def insert_push(
+async def put_push(
     tx: Tx,
     planned: PlannedPush,
     notification_ids: Sequence[UUID],
@@ -95,22 +96,54 @@ async def insert_push(
     address_id: UUID,
     now: datetime,
 ) -> None:
-    """Plan a message that tells of these notifications. The address must be locked."""
+    """Plan a message that tells of these notifications, or renew one. The address must be locked."""
+    await _write_push(
+        tx, Q["put_push"], planned, notification_ids, address_id=address_id, parameters={"now": now}
+    )
+
+
+async def insert_failed(
+    tx: Tx,
+    given_up: PlannedPush,
+    notification_ids: Sequence[UUID],
+    *,
+    address_id: UUID,
+    error: str,
+    now: datetime,
+) -> None:
+    """Keep what will not go out by itself any more."""
+    parameters = {"error": error, "now": now}
+    await _write_push(
+        tx, Q["insert_failed"], given_up, notification_ids, address_id=address_id, parameters=parameters
+    )
+
+
+async def _write_push(
+    tx: Tx,
+    query: Query,
+    push: PlannedPush,
+    notification_ids: Sequence[UUID],
+    *,
+    address_id: UUID,
+    parameters: Mapping[str, Any],
+) -> None:
     await tx.execute(
-        Q["insert_push"],
-        id=planned.id,
+        query,
+        id=push.id,
         address_id=address_id,
-        title=planned.title,
-        body=planned.body,
+        title=push.title,
+        body=push.body,
         notifications=len(notification_ids),
-        now=now,
+        **parameters,
     )
     await tx.execute(
-        Q["link_waiting"],
-        push_id=planned.id,
-        address_id=address_id,
-        notification_ids=list(notification_ids),
+        Q["link_waiting"], push_id=push.id, address_id=address_id, notification_ids=list(notification_ids)
     )
+
+
+async def drop_push(tx: Tx, push_id: UUID, *, error: str, now: datetime) -> None:
+    """End a planned message that has nothing left to tell."""
+    await tx.execute(Q["drop_push"], id=push_id, error=error, now=now)
 
 
 async def begin_push(tx: Tx, push_id: UUID, *, now: datetime) -> int | None:

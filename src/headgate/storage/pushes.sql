@@ -40,10 +40,21 @@ from push_notification w join notification n on n.id = w.notification_id left jo
 where w.address_id = %(address_id)s and w.push_id is null
 order by n.at, n.id
 
--- name: insert_push
--- One message, planned; what it tells of follows.
+-- name: put_push
+-- One message, planned, or one that failed before with all that came since; what it tells of follows.
 insert into push (id, address_id, title, body, notifications, made_at)
 values (%(id)s, %(address_id)s, %(title)s, %(body)s, %(notifications)s, %(now)s)
+on conflict (id) do update
+set title = excluded.title, body = excluded.body, notifications = excluded.notifications
+
+-- name: insert_failed
+-- What waited too long: kept, so that a person sees it and can have it sent.
+insert into push (id, address_id, state, title, body, notifications, made_at, ended_at, error)
+values (%(id)s, %(address_id)s, 'failed', %(title)s, %(body)s, %(notifications)s, %(now)s, %(now)s, %(error)s)
+
+-- name: drop_push
+-- A planned message with nothing left to tell.
+update push set state = 'failed', ended_at = %(now)s, error = %(error)s where id = %(id)s and state = 'planned'
 
 -- name: link_waiting
 -- From now on these are in this message and in no other.
@@ -61,12 +72,13 @@ update push set state = %(state)s, error = %(error)s, ended_at = %(ended_at)s::t
 where id = %(id)s and state = 'sending'
 
 -- name: release_waiting
--- What certainly did not go out waits again.
+-- What certainly did not go out is collected anew, with all that came since.
 update push_notification set push_id = null where push_id = %(push_id)s
 
 -- name: has_waiting
--- Whether something came while others were sent.
+-- Whether something is yet to go out: it came while others were sent, or is to be tried again.
 select exists (select from push_notification where address_id = %(address_id)s and push_id is null)
+    or exists (select from push where address_id = %(address_id)s and state = 'planned')
 
 -- name: note_sent
 -- The address works: its breaker is closed.
