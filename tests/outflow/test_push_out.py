@@ -11,6 +11,7 @@ from receiver import LOST
 from telling_bench import GATHER_S, START, TellingBench
 
 from headgate.domain.breaker import FIRST_OPEN_S, state_of
+from headgate.kernel.metrics import REGISTRY
 from headgate.outflow import inbox
 from headgate.outflow.notification_settings import change_settings
 from headgate.outflow.push_out import ALL_READ, MAX_WAIT, TOO_OLD
@@ -321,3 +322,16 @@ async def test_an_address_that_is_off_gets_nothing_later_either(scene: Scene) ->
     await telling.pass_time(60)
     (text,) = telling.receiver.texts
     assert "Chapter 47" in text
+
+
+async def test_pushes_are_counted_by_what_came_of_them(scene: Scene) -> None:
+    telling = scene.telling
+
+    def count(result: str) -> float:
+        return REGISTRY.get_sample_value("headgate_pushes_total", {"result": result}) or 0.0
+
+    sent, failed = count("sent"), count("failed")
+    telling.receiver.answers = [500, 500]
+    await scene.publish("45")
+    await telling.pass_time(120)
+    assert (count("sent"), count("failed")) == (sent + 1, failed + 2)

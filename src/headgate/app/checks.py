@@ -19,7 +19,7 @@ from typing import Literal
 
 from headgate.domain.errors import UserError
 from headgate.kernel.logs import mask_url
-from headgate.storage.listing_overview import HostState
+from headgate.storage.listing_overview import HostState, OddListing
 from headgate.storage.migrate import SchemaStatus
 from headgate.storage.vitals import EngineVitals, Forgotten, TroubledAccount, Vitals
 
@@ -291,4 +291,23 @@ def judge_hosts(hosts: list[HostState]) -> Check:
         f"Left alone for a while, because they do not answer: {named}{more}.",
         "They are tried again by themselves; `headgate hosts --troubled` says when, `headgate series look`"
         " tries now.",
+    )
+
+
+def judge_listings(odd: list[OddListing]) -> Check:
+    """Judge feeds and series that work, but of which a person should know something."""
+    if not odd:
+        return Check("feeds", "ok", "None changes the IDs of its entries or moved onto another one.")
+    named = "; ".join(
+        f"{one.title} moved to the address of {one.moved_onto}"
+        if one.moved_onto
+        else f"{one.title} keeps changing the IDs of its entries"
+        for one in odd[:5]
+    )
+    more = f", and {len(odd) - 5} more" if len(odd) > 5 else ""
+    return Check(
+        "feeds",
+        "warn",
+        f"{named}{more}.",
+        "Entries are recognised by link and title. Of two feeds at one address, remove one.",
     )

@@ -19,6 +19,7 @@ from headgate.app.checks import (
     judge_clock,
     judge_engine,
     judge_hosts,
+    judge_listings,
     judge_schedule,
     judge_schema,
     judge_server,
@@ -28,7 +29,7 @@ from headgate.domain.errors import UserError
 from headgate.kernel.clock import Clock
 from headgate.kernel.settings import Settings
 from headgate.storage.database import DatabaseAway, Tx
-from headgate.storage.listing_overview import list_hosts
+from headgate.storage.listing_overview import list_hosts, list_odd_listings
 from headgate.storage.migrate import schema_status
 from headgate.storage.vault import KEY_FILE
 from headgate.storage.vitals import (
@@ -75,7 +76,7 @@ def _why_not_ask(settings: Settings, *, healthy: bool) -> str:
 async def _examine_database(settings: Settings, clock: Clock) -> list[Check]:
     try:
         async with open_server(settings) as url, open_examination(url) as tx:
-            return [*await _examine_server(tx, clock), *await _examine_schema(url, tx, settings)]
+            return [*await _examine_server(tx, clock), *await _examine_schema(url, tx, settings, clock)]
     except UserError as error:
         return [failed("server", error)]
     except DatabaseAway as error:
@@ -90,7 +91,7 @@ async def _examine_server(tx: Tx, clock: Clock) -> list[Check]:
     return [*judge_server(vitals), agreed]
 
 
-async def _examine_schema(url: str, tx: Tx, settings: Settings) -> list[Check]:
+async def _examine_schema(url: str, tx: Tx, settings: Settings, clock: Clock) -> list[Check]:
     try:
         status = await schema_status(url)
     except UserError as error:
@@ -101,4 +102,6 @@ async def _examine_schema(url: str, tx: Tx, settings: Settings) -> list[Check]:
     engine = await get_engine_vitals(tx, silent_s=settings.jobs.heartbeat_timeout_s)
     accounts = judge_accounts(await list_troubled_accounts(tx))
     schedule = judge_schedule(await count_forgotten(tx))
-    return [schema, *judge_engine(engine), schedule, accounts, judge_hosts(await list_hosts(tx))]
+    feeds = judge_listings(await list_odd_listings(tx, now=clock.now()))
+    sites = judge_hosts(await list_hosts(tx))
+    return [schema, *judge_engine(engine), schedule, accounts, sites, feeds]

@@ -54,7 +54,16 @@ def trouble(one: ListingState, now: datetime) -> str:
         return one.error_message
     if one.host_failures:
         return f"{one.host} failed lately: {one.host_error}"
-    return one.warning
+    return one.warning or quirk(one, now)
+
+
+def quirk(one: ListingState, now: datetime) -> str:
+    """Say what a person should know of a listing that works; empty if nothing."""
+    if one.moved_onto:
+        return f"it moved to the address of {one.moved_onto}, which brings another series; remove one of them"
+    if one.changes_keys(now=now):
+        return "it keeps changing the IDs of its entries; they are recognised by link and title"
+    return ""
 
 
 def next_look(one: ListingState, now: datetime) -> str:
@@ -115,6 +124,7 @@ def as_document(one: ListingState, now: datetime) -> dict[str, Any]:
     return {
         **vars(one),
         "key": mask_url(one.key),
+        "former_keys": [mask_url(key) for key in one.former_keys],
         "state": state_word(one, now),
         "in_words": trouble(one, now),
         "tier_in_words": tier_sentence(one),
@@ -136,12 +146,17 @@ def _facts(one: ListingState, now: datetime) -> list[tuple[str, str]]:
         facts.append(("asked for rest until", moment(one.rest_until, now)))
     if one.warning:
         facts.append(("warning", one.warning))
+    if note := quirk(one, now):
+        facts.append(("note", note))
+    if one.former_keys:
+        facts.append(("moved from", ", ".join(map(mask_url, one.former_keys))))
     return facts
 
 
 def _state_line(one: ListingState, now: datetime) -> str:
     wrong = trouble(one, now)
-    return f"{state_word(one, now)}: {wrong}" if wrong and wrong != one.warning else state_word(one, now)
+    shown_apart = {one.warning, quirk(one, now)}
+    return f"{state_word(one, now)}: {wrong}" if wrong and wrong not in shown_apart else state_word(one, now)
 
 
 def _reader(one: ListingState, now: datetime) -> str:

@@ -56,6 +56,8 @@ class Listed:
     """How long the source asks to be left alone before the next look (TTL, Cache-Control)."""
     moved_to: str = ""
     """The listing's new key, where the source says that it has moved for good."""
+    loose_keys: bool = False
+    """Keys are what a publisher wrote: the same entry may come back under another one."""
     numbers_reset: bool | None = None
     """Whether chapter numbers begin anew with each volume; None where the answer does not tell."""
 

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from uuid import UUID
 
 from headgate.domain.chapters import better_title, chapter_key, read_number
+from headgate.domain.entry_identity import identity_of
 from headgate.domain.listings import BadEntry, Entry
 from headgate.domain.text import is_key, stand_in_key, storable
 from headgate.domain.title_patterns import TitlePattern
@@ -39,6 +40,7 @@ class Answered:
     first_look: bool
     bad: Sequence[BadEntry] = ()
     complete: bool = False
+    loose_keys: bool = False
     told_before: int = 0
     """Entries that were told after this number may be missing only because the answer is older."""
 
@@ -88,7 +90,13 @@ class Chute:
             published_at=entry.published_at,
             fingerprint=fingerprint,
             first_look=first_look,
+            identity=entry_identity(entry),
         )
+
+
+def entry_identity(entry: Entry) -> int:
+    """Return what tells an entry from others if its key changes, made of what is stored of it."""
+    return identity_of(storable(entry.title)[:LONGEST_TITLE], storable(entry.url)[:LONGEST_URL])
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,15 @@ from headgate.domain.errors import (
 )
 from headgate.domain.listings import Listed
 from headgate.domain.pacing import HORIZON_S, ComeBackLater
-from headgate.domain.polling import PollDecision, PollStand, decide_poll
+from headgate.domain.polling import PollDecision, decide_poll
 from headgate.domain.rhythm import merge_arrivals, next_look, tier_of
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import JITTER
+from headgate.intake.answers import facts_of, is_quiet, join_parts, with_resets
 from headgate.intake.entries import Answered
 from headgate.intake.hosts import claim_probe, may_retry, note_failure
+from headgate.intake.measures import poll_of
+from headgate.intake.moves import move
 from headgate.intake.rules import RulesCache
 from headgate.intake.taking import News, Outcome, take_news, tell_news
 from headgate.jobs.job import Job
@@ -46,7 +49,7 @@ from headgate.storage import hosts, listings, releases, watches
 from headgate.storage.database import Database, Tx
 from headgate.storage.gathering import Gatherer
 from headgate.storage.hosts import HostName
-from headgate.storage.listings import ListingRow, Source, Standing
+from headgate.storage.listings import ListingRow, Standing
 
 log = get_logger("intake")
 
@@ -137,8 +140,10 @@ class Poller:
             raise
         except RateLimited as error:
             await self._put_off(job, look, error)
+            _count(job, look, error_class(error), outcome="waiting")
         except (AuthFailed, Restricted) as error:
             await note_account(job.database, look.account, error, now=look.now)
+            _count(job, look, error_class(error))
         except Gone as error:
             await self._end_gone(job, look, error)
         except WorkError as error:
@@ -161,7 +166,7 @@ class Poller:
         listing, rules = await self._reads.ask(job.key)
         if listing is None or listing.due_at is None or listing.due_at > now:
             return None
-        decision = decide_poll(_stand(listing, rules), now=now)
+        decision = decide_poll(facts_of(listing, rules), now=now)
         if decision.look and listing.account_id is not None:
             account = AccountRef(
                 listing.account_id,
@@ -205,7 +210,7 @@ class Poller:
             ) as link:
                 parts.append(await link.list(listing.key, cursor))
             cursor = parts[-1].cursor
-        listed = _join(parts)
+        listed = join_parts(parts)
         if listed.unchanged:
             return Answer(listed)
         async with job.database.autocommit() as tx:
@@ -213,25 +218,30 @@ class Poller:
             answered = Answered(
                 listing.channel_id,
                 listed.entries,
-                _with_resets(sources, listed.numbers_reset),
+                with_resets(sources, listed.numbers_reset),
                 first_look=listing.succeeded_at is None,
                 bad=listed.bad,
                 complete=listed.complete,
+                loose_keys=listed.loose_keys,
                 told_before=listing.told_before,
             )
             return Answer(listed, await tell_news(tx, [answered]))
 
     async def _succeed(self, job: Job[UUID], look: Look, answer: Answer) -> None:
         listing, now = look.listing, look.now
-        if _is_quiet(listing, answer.listed):
+        if is_quiet(listing, answer.listed):
             standing = self._standing(look, answer, changed=False)
             if standing.tier == listing.tier:
                 due_at = self._next(look, standing)
                 await job.finish_with(
                     listings.unchanged(listing, standing, due_at=due_at, reason=look.reason, now=now)
                 )
+                _count(job, look, "unchanged", outcome="done")
                 return
         async with job.finish() as tx:
+            if await self._move(tx, look, answer.listed):
+                _count(job, look, "joined", outcome="done")
+                return
             rules = (
                 {listing.channel_id: await self.rules.get(tx, listing.channel_id)}
                 if answer.news.posts
@@ -247,6 +257,7 @@ class Poller:
                 tx, listing, standing, due_at=self._next(look, standing), reason=look.reason, now=now
             ):
                 await enqueue(tx, [Wake(KIND, job.raw_key)])
+        _count(job, look, "changed" if outcome.changed else "unchanged", outcome="done")
 
     async def _put_off(self, job: Job[UUID], look: Look, error: RateLimited) -> None:
         """Let a poll whose host has no room wait outside of its slot, behind those that wait already."""
@@ -285,10 +296,16 @@ class Poller:
             await listings.title_listing(tx, listing.channel_id, title=listed.title)
         if listed.numbers_reset is not None:
             await listings.note_reset(tx, listing.channel_id, numbers_reset=listed.numbers_reset)
-        if listed.moved_to and listed.moved_to != listing.key:
-            host = HostName(listing.platform, self.links.host_of(listing.platform, listed.moved_to))
-            await hosts.upsert_host(tx, host, swept=listing.swept, now=look.now)
-            await listings.move_listing(tx, listing.channel_id, key=listed.moved_to, host=host.name)
+
+    async def _move(self, tx: Tx, look: Look, listed: Listed) -> bool:
+        """Follow a listing that moved for good; true if it is another one now, which is looked at instead."""
+        listing = look.listing
+        if not listed.moved_to or listed.moved_to == listing.key:
+            return False
+        # Before its address changes, which may be what it is called by.
+        await listings.title_listing(tx, listing.channel_id, title=listed.title or listing.title)
+        host = HostName(listing.platform, self.links.host_of(listing.platform, listed.moved_to))
+        return await move(tx, listing, key=listed.moved_to, host=host, now=look.now)
 
     def _standing(self, look: Look, answer: Answer, *, changed: bool) -> Standing:
         listing, listed, now = look.listing, answer.listed, look.now
@@ -350,6 +367,7 @@ class Poller:
             due_at = max(breaker.open_until or soon, host_until or soon)
             reason = "host_open" if host_until else "breaker_open" if breaker.open_until else "failed"
             await listings.plan_listing(tx, listing, due_at=due_at, reason=reason, checked=True, now=now)
+        _count(job, look, error_class(error))
 
     async def _end_gone(self, job: Job[UUID], look: Look, error: Gone) -> None:
         log.warning("a listing is gone for good", listing=look.listing.title, reason=str(error))
@@ -365,44 +383,10 @@ class Poller:
                 now=look.now,
             )
             await listings.end_listing(tx, look.listing.channel_id, now=look.now)
+        _count(job, look, error_class(error))
 
 
-def _stand(listing: ListingRow, rules: ChannelRules) -> PollStand:
-    return PollStand(
-        enabled=rules.enabled,
-        asked=listing.asked,
-        gone=listing.gone,
-        has_reader=listing.account_id is not None,
-        polled=listing.succeeded_at is not None,
-        host=listing.host_breaker,
-        watch=listing.breaker,
-        rest_until=listing.rest_until,
-    )
-
-
-def _is_quiet(listing: ListingRow, listed: Listed) -> bool:
-    """Tell whether nothing but times is to be written: then many polls end in one round trip."""
-    stays = listed.cursor == listing.cursor and listed.moved_to in ("", listing.key)
-    return listed.unchanged and stays and not listing.host_failures and not listing.failures
-
-
-def _join(parts: Sequence[Listed]) -> Listed:
-    """Return all parts as one answer; it is whole if the last part says so and nothing was left out."""
-    last = parts[-1]
-    return replace(
-        last,
-        entries=tuple(entry for part in parts for entry in part.entries),
-        bad=tuple(bad for part in parts for bad in part.bad),
-        warnings=tuple(dict.fromkeys(warning for part in parts for warning in part.warnings)),
-        title=next((part.title for part in parts if part.title), ""),
-        numbers_reset=next((part.numbers_reset for part in parts if part.numbers_reset is not None), None),
-        complete=last.complete and not last.more,
-        more=False,
-    )
-
-
-def _with_resets(sources: Sequence[Source], numbers_reset: bool | None) -> list[Source]:
-    """Return the sources with what the answer says of their numbers."""
-    if numbers_reset is None:
-        return list(sources)
-    return [source if source.pattern else replace(source, numbers_reset=numbers_reset) for source in sources]
+def _count(job: Job[UUID], look: Look, result: str, *, outcome: str = "failed") -> None:
+    """Count a look by its result: one that gave up is not done, though its job ends in good order."""
+    poll_of(look.listing.platform, result).inc()
+    job.outcome = outcome

@@ -12,12 +12,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.breaker import state_of
-from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricted, WorkError
+from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricted, WorkError, error_class
 from headgate.domain.listings import Swept
 from headgate.domain.rhythm import merge_arrivals
 from headgate.domain.schedule import JITTER
 from headgate.intake.entries import Answered
 from headgate.intake.hosts import claim_probe, may_retry, note_failure
+from headgate.intake.measures import sweep_of
 from headgate.intake.rules import RulesCache
 from headgate.intake.taking import News, take_news, tell_news
 from headgate.jobs.job import Job
@@ -98,14 +99,19 @@ class Sweeper:
         try:
             async with self.links.call(account, "sweep", host=host.name) as link:
                 swept = await link.sweep(host.name, host.cursor)
-        except (RateLimited, Elsewhere):
+        except Elsewhere:
+            raise
+        except RateLimited as error:
+            sweep_of(host.platform, error_class(error)).inc()
             raise
         except (AuthFailed, Restricted) as error:
             await note_account(job.database, account, error, now=now)
+            _count_failed(job, host, error)
         except WorkError as error:
             await self._fail(job, host, error, probing=probing, now=now)
         else:
             await self._take(job, host, swept, now=now)
+            sweep_of(host.platform, "done").inc()
 
     async def _take(self, job: Job[HostName], host: HostRow, swept: Swept, *, now: datetime) -> None:
         found = await self._compare(job, swept, now=now)
@@ -180,3 +186,9 @@ class Sweeper:
             until = await note_failure(tx, job.key, error, attempt=job.attempt, probing=probing, now=now)
             soon = now + timedelta(seconds=self.settings.sweep_s)
             await hosts.plan_host(tx, host, due_at=until or soon, calls=1, now=now)
+        _count_failed(job, host, error)
+
+
+def _count_failed(job: Job[HostName], host: HostRow, error: WorkError) -> None:
+    sweep_of(host.platform, error_class(error)).inc()
+    job.outcome = "failed"

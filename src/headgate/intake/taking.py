@@ -19,11 +19,12 @@ from headgate.domain.rules import ChannelRules
 from headgate.domain.text import storable
 from headgate.intake.accept import NEVER_EDITED
 from headgate.intake.entries import LONGEST_TITLE, LONGEST_URL, Answered, mark_entries
+from headgate.intake.renamed import find_renamed
 from headgate.intake.storing import store_sightings
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
-from headgate.storage import listings, releases
+from headgate.storage import entry_keys, listings, releases
 from headgate.storage.database import Refused, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.releases import NewRelease, Taken
@@ -49,6 +50,8 @@ class News:
     posts: Mapping[UUID, Sequence[Entry]] = field(default_factory=dict[UUID, Sequence[Entry]])
     bad: Sequence[Bad] = ()
     missing: Sequence[Missing] = ()
+    renamed: Mapping[UUID, Mapping[str, str]] = field(default_factory=dict[UUID, Mapping[str, str]])
+    """Entries that are known under another key: the old one by the new one."""
     first_looks: frozenset[UUID] = frozenset()
     """Listings that were never looked at before: when an undated entry of them came, nobody knows."""
 
@@ -80,6 +83,11 @@ async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
         fingerprints=[mark for each in marked for mark in each.fingerprints],
     ):
         changed[whose[place]].append(place - starts[whose[place]])
+    renamed: dict[UUID, Mapping[str, str]] = {}
+    for number, each in enumerate(marked):
+        if names := await find_renamed(tx, each, changed[number]):
+            renamed[each.answered.channel_id] = names
+            changed[number] = [place for place in changed[number] if each.entries[place].key not in names]
     found = {each.answered.channel_id: each.sort(new) for each, new in zip(marked, changed, strict=True)}
     missing: list[Missing] = []
     for each in marked:
@@ -91,6 +99,7 @@ async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
         posts={channel_id: each.posts for channel_id, each in found.items() if each.posts},
         bad=[(each.answered.channel_id, bad) for each in marked for bad in each.bad],
         missing=missing,
+        renamed=renamed,
         first_looks=frozenset(answered.channel_id for answered in answers if answered.first_look),
     )
 
@@ -99,7 +108,9 @@ async def take_news(
     tx: Tx, news: News, *, rules: Mapping[UUID, ChannelRules], ids: Ids, now: datetime
 ) -> Outcome:
     """Take in what is new with all that follows; of listings with posts only one at a time does so."""
-    await listings.lock_listings(tx, list(news.posts))
+    await listings.lock_listings(tx, [*news.posts, *news.renamed])
+    for channel_id, names in news.renamed.items():
+        await entry_keys.rename_entries(tx, channel_id, names, now=now)
     outcome = await _take(tx, news.releases, ids=ids, now=now)
     removed = [
         await releases.mark_removed(

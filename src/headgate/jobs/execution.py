@@ -110,7 +110,7 @@ class Execution:
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is judged, counted and kept
             outcome, settlement = await self._fail(picked, kind, error)
         else:
-            outcome, settlement = "done", job.settlement
+            outcome, settlement = job.outcome, job.settlement
         measures.seconds_of(kind.name).observe(self.clock.monotonic() - started)
         measures.ended_of(kind.name, outcome).inc()
         return settlement

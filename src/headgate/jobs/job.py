@@ -54,6 +54,8 @@ class Job(Generic[K]):
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the worker is asked to stop; a job that takes long should then come to an end."""
     settlement: Settlement = Settlement.COMPLETE
+    outcome: str = "done"
+    """What the metrics call it; a handler that ends a job without success says so here."""
 
     @asynccontextmanager
     async def finish(self) -> AsyncGenerator[Tx, None]:

@@ -13,6 +13,8 @@ JOBS_ENDED = counter("jobs_ended", "Jobs by what came of them.", ("kind", "outco
 JOB_ERRORS = counter("job_errors", "Failed attempts by class of error.", ("kind", "error_class"))
 DEAD_LETTERS = gauge("dead_letters_open", "Open dead letters.", ("error_class",))
 ENGINE_RESTARTS = counter("engine_restarts", "How often a runner's engine was rebuilt.", ("runner",))
+BREAKERS = gauge("breakers", "Breakers that are not closed.", ("of", "state"))
+PUSHES_WAITING = gauge("push_notifications_waiting", "Notifications that have yet to be pushed.")
 TICKS = counter("ticks", "Ticks of the scheduler.")
 
 

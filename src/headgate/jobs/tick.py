@@ -19,7 +19,7 @@ from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
-from headgate.storage import dead_letters, engine
+from headgate.storage import breakers, dead_letters, engine
 from headgate.storage.clock_repair import Steps, repair_clock_rewind
 from headgate.storage.database import Database, Refused, Tx
 
@@ -104,12 +104,17 @@ class Tick:
             await engine.age_priorities(tx, after_s=AGE_AFTER_S)
             depths = await engine.queue_depths(tx)
             letters = await dead_letters.count_open_by_class(tx)
+            not_closed = await breakers.count_breakers(tx, now=now)
+            measures.PUSHES_WAITING.set(await breakers.count_waiting_pushes(tx))
         if steps != Steps():
             log.warning(
                 "a clock was set back; stored times were moved by as much",
                 product_s=steps.product.total_seconds(),
                 real_s=steps.real.total_seconds(),
             )
+        for one in not_closed:
+            measures.BREAKERS.labels(one.of_kind, "open").set(one.open)
+            measures.BREAKERS.labels(one.of_kind, "half_open").set(one.half_open)
         measures.QUEUE_DEPTH.clear()
         measures.QUEUE_OLDEST.clear()
         for depth in depths:

@@ -27,6 +27,7 @@ from headgate.jobs.kinds import Kind
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.lanes import Lanes
+from headgate.outflow.measures import push_of
 from headgate.outflow.notify import FIVE_TIMES
 from headgate.storage import pushes
 from headgate.storage.database import Database, Tx
@@ -135,6 +136,7 @@ class PushOut:
             return
         async with job.finish() as tx:
             await self._end(tx, job.key, planned, outcome)
+        push_of(outcome.state).inc()
 
     async def _plan(self, tx: Tx, address_id: UUID) -> Planned | None:
         """Choose what goes out now; or note when to look again."""

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from headgate.jobs.job import Job
 from headgate.kernel.clock import Clock
+from headgate.outflow.measures import message_of
 from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.sending import NewRound, Round, write_rounds
 
@@ -73,7 +74,9 @@ class RoundWriter:
 
     async def _write_batch(self, tx: Tx, batch: list[Waiting]) -> None:
         rounds = await write_rounds(tx, [new for new, _ in batch], ttl_s=self.ttl_s, now=self.clock.now())
-        for (_, written), result in zip(batch, rounds, strict=True):
+        for (new, written), result in zip(batch, rounds, strict=True):
+            for one in new.results if result.held else ():
+                message_of(one.state).inc()
             if not written.done():
                 written.set_result(result)
 

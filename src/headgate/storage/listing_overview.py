@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.breaker import Breaker
@@ -15,6 +15,8 @@ from headgate.storage.queries import load_queries
 
 Q = load_queries("listing_overview")
 
+RECENT = timedelta(days=7)
+"""For so long it is said that entries of a listing came under other keys."""
 _FIRST = UUID(int=0)
 
 
@@ -50,6 +52,18 @@ class ListingState:
     swept: bool
     swept_at: datetime | None
     reader: str
+    key_changes: int
+    """In so many answers known entries came under other keys."""
+    keys_changed_at: datetime | None
+    moved_onto: str
+    """The title of another listing whose address it moved to, though that one brings another series."""
+    former_keys: list[str]
+    """Addresses under which it was followed before."""
+
+    def changes_keys(self, *, now: datetime) -> bool:
+        """Tell whether its entries keep coming under other keys; one change of all of them is none."""
+        recent = self.keys_changed_at is not None and now - self.keys_changed_at < RECENT
+        return recent and self.key_changes > 1
 
     def health(self, *, now: datetime) -> Health:
         """Tell in words whether it is well."""
@@ -62,6 +76,15 @@ class ListingState:
             limited_until=self.due_at if self.reason == "limited" else None,
         )
         return health_of(standing, now=now)
+
+
+@dataclass(frozen=True)
+class OddListing:
+    """A listing that works, but of which a person should know something."""
+
+    title: str
+    moved_onto: str
+    """As of a listing's state; where it is empty, the keys of its entries keep changing."""
 
 
 @dataclass(frozen=True)
@@ -159,3 +182,8 @@ async def list_last_tier_changes(
 
 async def list_hosts(tx: Tx) -> list[HostState]:
     return await tx.all(HostState, Q["list_hosts"])
+
+
+async def list_odd_listings(tx: Tx, *, now: datetime) -> list[OddListing]:
+    """Return listings whose entries keep changing their keys, or that moved onto another one."""
+    return await tx.all(OddListing, Q["list_odd_listings"], since=now - RECENT)

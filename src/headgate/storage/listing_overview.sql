@@ -5,7 +5,9 @@ select c.id as channel_id, c.platform, c.key, c.title, l.host, l.tier, l.tier_pi
        c.message_scan_enabled as enabled, coalesce(w.failures, 0) as failures, w.open_until,
        coalesce(w.error_class, '') as error_class, coalesce(w.error_message, '') as error_message,
        h.failures as host_failures, h.open_until as host_open_until, h.error_message as host_error, h.swept,
-       h.swept_at, coalesce(a.name, '') as reader
+       h.swept_at, coalesce(a.name, '') as reader, l.key_changes, l.keys_changed_at,
+       coalesce((select o.title from channel o where o.id = l.moved_onto), '') as moved_onto,
+       array(select f.key from listing_alias f where f.channel_id = c.id order by f.at, f.key) as former_keys
 from listing l
 join channel c on c.id = l.channel_id
 join host h on h.platform = l.platform and h.name = l.host
@@ -40,3 +42,10 @@ cross join lateral (
     select * from tier_change t where t.channel_id = c.id order by t.number desc limit %(limit)s::int
 ) as t
 order by c.id, t.number desc
+
+-- name: list_odd_listings
+-- They work, but a person should know: their entries keep changing keys, or they moved onto another one.
+select c.title, coalesce(o.title, '') as moved_onto
+from listing l join channel c on c.id = l.channel_id left join channel o on o.id = l.moved_onto
+where o.id is not null or (l.key_changes > 1 and l.keys_changed_at > %(since)s)
+order by lower(c.title), c.id limit 100

@@ -36,6 +36,8 @@ class NewRelease:
     fingerprint: int
     first_look: bool
     """The listing was never looked at before: what has no time is not new, only new to us."""
+    identity: int = 0
+    """Of its link and title, by which it is known if its key changes; 0 where these identify nothing."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ async def take_releases(
         published=[r.published_at for r in releases],
         fingerprints=[r.fingerprint for r in releases],
         first_looks=[r.first_look for r in releases],
+        identities=[r.identity for r in releases],
         now=now,
     )
     return {one.channel_id: one for one in taken}

@@ -38,7 +38,7 @@ from headgate_take_releases(
     %(places)s::text[], %(numbers)s::text[], %(volumes)s::text[], %(chapter_titles)s::text[], %(release_ids)s::uuid[],
     %(entry_keys)s::text[], %(titles)s::text[], %(urls)s::text[], %(languages)s::text[], %(scan_groups)s::text[],
     %(externals)s::boolean[], %(published)s::timestamptz[], %(fingerprints)s::bigint[], %(first_looks)s::boolean[],
-    %(now)s::timestamptz)
+    %(identities)s::bigint[], %(now)s::timestamptz)
 
 -- name: note_bad_entries
 -- An entry that cannot be understood waits for a look that can; seeing it again is no news.

@@ -20,6 +20,31 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.headgate_derive_chapters(chapter_ids uuid[])
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+    changed int;
+begin
+    update chapter c set title = w.title, volume = w.volume, published_at = w.published_at
+    from (
+        select r.chapter_id,
+               coalesce((array_agg(r.chapter_title order by r.removed_at is not null, r.joined_at, r.id)
+                         filter (where r.chapter_title <> ''))[1], '') as title,
+               coalesce((array_agg(r.volume order by r.removed_at is not null, r.joined_at, r.id)
+                         filter (where r.volume <> ''))[1], '') as volume,
+               min(r.published_at) as published_at
+        from release r where r.chapter_id = any(chapter_ids)
+        group by r.chapter_id
+    ) as w
+    where c.id = w.chapter_id
+      and (c.title, c.volume, c.published_at) is distinct from (w.title, w.volume, w.published_at);
+    get diagnostics changed = row_count;
+    return changed;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.headgate_job_kind(headers jsonb, entrypoint text)
  RETURNS text
  LANGUAGE sql
@@ -50,6 +75,56 @@ AS $function$
         where replace(lower(language), '_', '-') = lower(want)
            or starts_with(replace(lower(language), '_', '-'), lower(want) || '-')
     )
+$function$;
+
+CREATE OR REPLACE FUNCTION public.headgate_leave_chapters(left_behind uuid[], moved_to uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+    in_series uuid[];
+begin
+    select array_agg(distinct c.series_id) into in_series from chapter c where c.id = any(left_behind);
+    perform from series s where s.id = any(in_series) order by s.id for no key update;
+    -- Whoever sets a mark on one of them waits, and finds it gone.
+    perform from chapter c where c.id = any(left_behind) order by c.id for update;
+    perform headgate_derive_chapters(left_behind);
+
+    with baseless as (
+        select m.user_id, m.series_id, m.place, m.chapter_id, m.at from reading m
+        where m.series_id = any(in_series)
+          and not exists (select from release r where r.chapter_id = m.chapter_id and r.removed_at is null)
+          and ((m.chapter_id = any(left_behind) and not exists (select from release r where r.chapter_id = m.chapter_id))
+               or not exists (
+                   select from chapter c join release r on r.chapter_id = c.id and r.removed_at is null
+                   where c.series_id = m.series_id and c.place >= m.place))
+    ), settled as (
+        select m.user_id, m.series_id, best.place, best.id from baseless m
+        left join lateral (
+            select * from (
+                select c.place, c.id from unnest(left_behind, moved_to) as v (old_id, new_id)
+                join chapter c on c.id = v.new_id and c.series_id = m.series_id
+                where v.old_id = m.chapter_id
+                union all
+                (select c.place, c.id from chapter c
+                 where c.series_id = m.series_id and c.place <= m.place and c.id is distinct from m.chapter_id and c.seen_at <= m.at
+                   and exists (select from release r where r.chapter_id = c.id and r.removed_at is null)
+                 order by c.place desc limit 1)
+            ) as found
+            order by place desc limit 1
+        ) as best on true
+    ), forgotten as (
+        delete from reading m using settled b
+        where m.user_id = b.user_id and m.series_id = b.series_id and b.id is null
+          and not exists (select from release r where r.chapter_id = m.chapter_id)
+    )
+    update reading m set place = b.place, chapter_id = b.id
+    from settled b where m.user_id = b.user_id and m.series_id = b.series_id and b.id is not null;
+
+    delete from chapter c
+    where c.id = any(left_behind) and not exists (select from release r where r.chapter_id = c.id);
+    perform headgate_settle_latest(in_series);
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION public.headgate_listens(listening_at timestamp with time zone)
@@ -112,6 +187,26 @@ CREATE OR REPLACE FUNCTION public.headgate_real_now()
  PARALLEL SAFE
 RETURN clock_timestamp();
 
+CREATE OR REPLACE FUNCTION public.headgate_settle_latest(in_series uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+    -- Locked by a statement of its own: the next one sees what others have committed until then.
+    perform from series s where s.id = any(in_series) order by s.id for no key update;
+    update series s
+    set latest_order = g.place, latest_chapter = coalesce(g.number, ''), latest_published_at = g.published_at
+    from (select distinct id from unnest(in_series) as i (id)) as i
+    left join lateral (
+        select c.place, c.number, c.published_at from chapter c
+        where c.series_id = i.id and c.place < '2' and c.number <> ''
+          and exists (select from release r where r.chapter_id = c.id and r.removed_at is null)
+        order by c.place desc limit 1
+    ) as g on true
+    where s.id = i.id and (s.latest_order, s.latest_published_at) is distinct from (g.place, g.published_at);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.headgate_switched_off(of_channel uuid)
  RETURNS text
  LANGUAGE sql
@@ -140,57 +235,60 @@ BEGIN ATOMIC
   LIMIT 1;
 END;
 
-CREATE OR REPLACE FUNCTION public.headgate_take_releases(channel_ids uuid[], series_ids uuid[], chapter_ids uuid[], chapter_keys text[], places text[], numbers text[], volumes text[], chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[], languages text[], scan_groups text[], externals boolean[], published timestamp with time zone[], fingerprints bigint[], first_looks boolean[], taken_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION public.headgate_take_releases(channel_ids uuid[], series_ids uuid[], chapter_ids uuid[], chapter_keys text[], places text[], numbers text[], volumes text[], chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[], languages text[], scan_groups text[], externals boolean[], published timestamp with time zone[], fingerprints bigint[], first_looks boolean[], identities bigint[], taken_at timestamp with time zone)
  RETURNS TABLE(of_channel uuid, new_releases integer, changed_releases integer, news_rows integer, new_chapters integer, changed_chapters integer)
  LANGUAGE plpgsql
 AS $function$
 declare
     chapters uuid[];
+    made uuid[];
     left_behind uuid[];
+    moved_to uuid[];
     added uuid[];
 begin
     -- Whoever only refers to a series need not wait.
     perform from series s where s.id = any(series_ids) order by s.id for no key update;
 
     with entry as (
-        select distinct on (e.series_id, e.key) e.*, min(e.at) over (partition by e.series_id, e.key) as first_at
+        select (array_agg(e.id order by e.n))[1] as id, e.series_id, e.key, min(e.place) as place, min(e.number) as number,
+               coalesce((array_agg(e.volume order by e.n) filter (where e.volume <> ''))[1], '') as volume,
+               coalesce((array_agg(e.title order by e.n) filter (where e.title <> ''))[1], '') as title,
+               min(e.at) as first_at
         from unnest(series_ids, chapter_ids, chapter_keys, places, numbers, volumes, chapter_titles, published)
-            as e (series_id, id, key, place, number, volume, title, at)
-        order by e.series_id, e.key, e.title = '', e.volume = '', e.at, e.id
+            with ordinality as e (series_id, id, key, place, number, volume, title, at, n)
+        group by e.series_id, e.key
     ), written as (
-        insert into chapter as c (id, series_id, key, place, number, volume, title, published_at, seen_at)
+        insert into chapter (id, series_id, key, place, number, volume, title, published_at, seen_at)
         select e.id, e.series_id, e.key, e.place, e.number, e.volume, e.title, e.first_at, taken_at from entry e
         order by e.series_id, e.key
-        on conflict (series_id, key) do update set
-            title = case when c.title = '' then excluded.title else c.title end,
-            volume = case when c.volume = '' then excluded.volume else c.volume end,
-            published_at = least(c.published_at, excluded.published_at)
-        where (c.title = '' and excluded.title <> '') or (c.volume = '' and excluded.volume <> '')
-            or least(c.published_at, excluded.published_at) is distinct from c.published_at
-        returning c.xmax = 0 as is_new
+        on conflict (series_id, key) do nothing
+        returning chapter.id
     )
-    select count(*) filter (where is_new), count(*) filter (where not is_new) into new_chapters, changed_chapters
-    from written;
+    select coalesce(array_agg(id), '{}') into made from written;
+    new_chapters := cardinality(made);
 
     select array_agg(c.id order by e.n) into chapters
     from unnest(series_ids, chapter_keys) with ordinality as e (series_id, key, n)
     join chapter c on c.series_id = e.series_id and c.key = e.key;
 
-    select array_agg(distinct r.chapter_id) into left_behind
+    select array_agg(r.chapter_id), array_agg(e.chapter_id) into left_behind, moved_to
     from unnest(channel_ids, entry_keys, chapters) as e (channel_id, key, chapter_id)
     join release r on r.channel_id = e.channel_id and r.entry_key = e.key and r.chapter_id <> e.chapter_id;
 
     with written as (
-        insert into release as r (id, channel_id, entry_key, chapter_id, title, url, language, scan_group, external,
-                                  published_at, fingerprint, seen_at)
-        select e.*, taken_at
-        from unnest(release_ids, channel_ids, entry_keys, chapters, titles, urls, languages, scan_groups, externals,
-                    published, fingerprints) as e (id, channel_id, key)
+        insert into release as r (id, channel_id, entry_key, chapter_id, title, chapter_title, volume, url, language,
+                                  scan_group, external, published_at, fingerprint, identity, seen_at, joined_at)
+        select e.*, taken_at, taken_at
+        from unnest(release_ids, channel_ids, entry_keys, chapters, titles, chapter_titles, volumes, urls, languages,
+                    scan_groups, externals, published, fingerprints, identities) as e (id, channel_id, key)
         order by e.channel_id, e.key
         on conflict (channel_id, entry_key) do update set
-            chapter_id = excluded.chapter_id, title = excluded.title, url = excluded.url,
+            chapter_id = excluded.chapter_id, title = excluded.title, chapter_title = excluded.chapter_title,
+            volume = excluded.volume, url = excluded.url,
+            joined_at = case when r.chapter_id = excluded.chapter_id then r.joined_at else excluded.joined_at end,
             language = excluded.language, scan_group = excluded.scan_group, external = excluded.external,
-            published_at = excluded.published_at, fingerprint = excluded.fingerprint, removed_at = null,
+            published_at = excluded.published_at, fingerprint = excluded.fingerprint, identity = excluded.identity,
+            removed_at = null,
             told_seq = nextval('release_told')
         where r.fingerprint <> excluded.fingerprint or r.removed_at is not null
             or r.chapter_id <> excluded.chapter_id
@@ -198,19 +296,11 @@ begin
     )
     select array_agg(id) filter (where is_new) into added from written;
 
-    delete from chapter c
-    where c.id = any(left_behind) and not exists (select from release r where r.chapter_id = c.id);
-
-    update series s
-    set latest_order = g.place, latest_chapter = g.number, latest_published_at = g.published_at
-    from (
-        select distinct on (c.series_id) c.series_id, c.place, c.number, c.published_at
-        from chapter c where c.id = any(chapters) and c.number <> ''
-        order by c.series_id, c.place desc
-    ) as g
-    where s.id = g.series_id
-      and (s.latest_order is null or g.place > s.latest_order
-           or (g.place = s.latest_order and g.published_at is distinct from s.latest_published_at));
+    changed_chapters := headgate_derive_chapters(array(select id from unnest(chapters) as id where id <> all(made)));
+    perform headgate_settle_latest(series_ids);
+    if left_behind is not null then
+        perform headgate_leave_chapters(left_behind, moved_to);
+    end if;
 
     return query
     with told as (
@@ -951,7 +1041,11 @@ CREATE TABLE listing (
     warning text NOT NULL DEFAULT ''::text,
     asked boolean NOT NULL DEFAULT false,
     gone_at timestamp with time zone,
+    key_changes integer NOT NULL DEFAULT 0,
+    keys_changed_at timestamp with time zone,
+    moved_onto uuid,
     CONSTRAINT listing_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT listing_moved_onto_fkey FOREIGN KEY (moved_onto) REFERENCES channel(id) ON DELETE SET NULL,
     CONSTRAINT listing_pkey PRIMARY KEY (channel_id),
     CONSTRAINT listing_platform_host_fkey FOREIGN KEY (platform, host) REFERENCES host(platform, name),
     CONSTRAINT listing_reader_id_fkey FOREIGN KEY (reader_id) REFERENCES account(id) ON DELETE SET NULL,
@@ -960,6 +1054,14 @@ CREATE TABLE listing (
 CREATE INDEX listing_due ON public.listing USING btree (due_at);
 CREATE INDEX listing_host ON public.listing USING btree (platform, host);
 CREATE INDEX listing_planned ON public.listing USING btree (planned_at);
+
+CREATE TABLE listing_alias (
+    channel_id uuid NOT NULL,
+    key text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT listing_alias_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES listing(channel_id) ON DELETE CASCADE,
+    CONSTRAINT listing_alias_pkey PRIMARY KEY (channel_id, key)
+);
 
 CREATE TABLE login_attempt (
     key text NOT NULL,
@@ -1178,13 +1280,17 @@ CREATE TABLE release (
     entry_key text NOT NULL,
     chapter_id uuid NOT NULL,
     title text NOT NULL,
+    chapter_title text NOT NULL,
+    volume text NOT NULL,
     url text NOT NULL,
     language text NOT NULL,
     scan_group text NOT NULL,
     external boolean NOT NULL,
     published_at timestamp with time zone,
     fingerprint bigint NOT NULL,
+    identity bigint NOT NULL,
     seen_at timestamp with time zone NOT NULL,
+    joined_at timestamp with time zone NOT NULL,
     told_seq bigint NOT NULL DEFAULT nextval('release_told'::regclass),
     removed_at timestamp with time zone,
     CONSTRAINT release_channel_id_entry_key_key UNIQUE (channel_id, entry_key),

@@ -50,6 +50,7 @@ class FeedsLink(ListingLink):
             bad=feed.bad,
             warnings=feed.warnings,
             title=feed.title,
+            loose_keys=True,
             rest_s=longest(feed.rest_s, cached_s(answer.headers, self._clock.now())),
             moved_to=_moved_to(answer),
         )

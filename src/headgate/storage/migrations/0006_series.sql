@@ -1,4 +1,4 @@
--- Listings and their hosts; series, chapters and releases; follows, news and notifications.
+-- Listings and their hosts; series, chapters and releases.
 
 -- A listing's decisions are kept as a stream's are.
 alter table decision drop constraint decision_channel_id_fkey;
@@ -62,12 +62,25 @@ create table listing (
     asked boolean not null default false,
     -- The source said that it is gone for good.
     gone_at timestamptz,
+    -- In so many answers known entries came under other keys, and when last.
+    key_changes int not null default 0,
+    keys_changed_at timestamptz,
+    -- It moved to the address of another one that brings another series: a person has to choose.
+    moved_onto uuid references channel (id) on delete set null,
     foreign key (platform, host) references host (platform, name)
 ) with (fillfactor = 70);
 
 create index listing_due on listing (due_at);
 create index listing_planned on listing (planned_at);
 create index listing_host on listing (platform, host);
+
+-- Addresses under which a listing was followed before it moved, or was joined with another.
+create table listing_alias (
+    channel_id uuid not null references listing (channel_id) on delete cascade,
+    key text not null,
+    at timestamptz not null,
+    primary key (channel_id, key)
+);
 
 create table tier_change (
     channel_id uuid not null references listing (channel_id) on delete cascade,
@@ -142,6 +155,8 @@ create table release (
     published_at timestamptz,
     -- Of everything that the source says of it: what has the same is not looked at any further.
     fingerprint bigint not null,
+    -- Of its link and title: by these it is known if its key changes; 0 where they identify nothing.
+    identity bigint not null,
     seen_at timestamptz not null,
     -- Since when it is a release of this chapter.
     joined_at timestamptz not null,
@@ -153,74 +168,6 @@ create table release (
 );
 
 create index release_chapter on release (chapter_id);
-
--- A user's wish to hear of new things: in a series, in a channel, or of what is called so.
-create table follow (
-    id uuid primary key,
-    user_id uuid not null references app_user (id) on delete cascade,
-    series_id uuid references series (id) on delete cascade,
-    channel_id uuid references channel (id) on delete cascade,
-    -- Words that all have to be in a title.
-    search text,
-    in_app boolean not null default true,
-    push boolean not null default true,
-    per text not null default 'chapter' check (per in ('chapter', 'source')),
-    -- Only these, if there are any.
-    languages text[] not null default '{}',
-    -- Only what was published after this is news.
-    since timestamptz not null,
-    check (num_nonnulls(series_id, channel_id, search) = 1),
-    unique nulls not distinct (user_id, series_id, channel_id, search)
-);
-
-create index follow_series on follow (series_id) where series_id is not null;
-create index follow_channel on follow (channel_id) where channel_id is not null;
-create index follow_search on follow (id) where search is not null;
-
--- What is new and has yet to be told: the work of the kind `notify`, by channel.
-create table news (
-    id bigint generated always as identity primary key,
-    channel_id uuid not null references channel (id) on delete cascade,
-    release_id uuid references release (id) on delete cascade,
-    item_id uuid references item (id) on delete cascade,
-    at timestamptz not null,
-    check (num_nonnulls(release_id, item_id) = 1)
-);
-
-create index news_channel on news (channel_id, id);
-
--- One thing told to one user, once: `subject` says what, and is never told to the same user again.
-create table notification (
-    id uuid primary key,
-    user_id uuid not null references app_user (id) on delete cascade,
-    subject text not null,
-    series_id uuid references series (id) on delete set null,
-    chapter_id uuid references chapter (id) on delete set null,
-    channel_id uuid references channel (id) on delete set null,
-    item_id uuid references item (id) on delete set null,
-    title text not null,
-    body text not null,
-    url text not null,
-    at timestamptz not null,
-    -- Whether it is in the user's list, and whether it is to be pushed.
-    in_app boolean not null,
-    push boolean not null,
-    read_at timestamptz,
-    unique (user_id, subject)
-);
-
-create index notification_newest on notification (user_id, at desc, id desc) where in_app;
-create index notification_unread on notification (user_id) where in_app and read_at is null;
-
--- How far a user has read: up to this place, and everything before it.
-create table reading (
-    user_id uuid not null references app_user (id) on delete cascade,
-    series_id uuid not null references series (id) on delete cascade,
-    place text collate "C" not null,
-    chapter_id uuid references chapter (id) on delete set null,
-    at timestamptz not null,
-    primary key (user_id, series_id)
-);
 
 -- Chapters say what their releases say: the title and the volume of the first that has one, and the earliest time. So a
 -- source can always correct its own words, and another one only adds what is missing. Those still listed come first.
@@ -328,7 +275,7 @@ create function headgate_take_releases(
     channel_ids uuid[], series_ids uuid[], chapter_ids uuid[], chapter_keys text[], places text[], numbers text[],
     volumes text[], chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[],
     languages text[], scan_groups text[], externals boolean[], published timestamptz[], fingerprints bigint[],
-    first_looks boolean[], taken_at timestamptz
+    first_looks boolean[], identities bigint[], taken_at timestamptz
 ) returns table (
     of_channel uuid, new_releases int, changed_releases int, news_rows int, new_chapters int, changed_chapters int
 )
@@ -371,17 +318,18 @@ begin
 
     with written as (
         insert into release as r (id, channel_id, entry_key, chapter_id, title, chapter_title, volume, url, language,
-                                  scan_group, external, published_at, fingerprint, seen_at, joined_at)
+                                  scan_group, external, published_at, fingerprint, identity, seen_at, joined_at)
         select e.*, taken_at, taken_at
         from unnest(release_ids, channel_ids, entry_keys, chapters, titles, chapter_titles, volumes, urls, languages,
-                    scan_groups, externals, published, fingerprints) as e (id, channel_id, key)
+                    scan_groups, externals, published, fingerprints, identities) as e (id, channel_id, key)
         order by e.channel_id, e.key
         on conflict (channel_id, entry_key) do update set
             chapter_id = excluded.chapter_id, title = excluded.title, chapter_title = excluded.chapter_title,
             volume = excluded.volume, url = excluded.url,
             joined_at = case when r.chapter_id = excluded.chapter_id then r.joined_at else excluded.joined_at end,
             language = excluded.language, scan_group = excluded.scan_group, external = excluded.external,
-            published_at = excluded.published_at, fingerprint = excluded.fingerprint, removed_at = null,
+            published_at = excluded.published_at, fingerprint = excluded.fingerprint, identity = excluded.identity,
+            removed_at = null,
             told_seq = nextval('release_told')
         where r.fingerprint <> excluded.fingerprint or r.removed_at is not null
             or r.chapter_id <> excluded.chapter_id

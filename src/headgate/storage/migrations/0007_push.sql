@@ -1,4 +1,73 @@
--- Pushing notifications out: quiet hours, addresses, and what became of each push. Words in titles.
+-- Follows, news and notifications; pushing them out: quiet hours, addresses, and what became of each push.
+-- Words in titles.
+
+-- A user's wish to hear of new things: in a series, in a channel, or of what is called so.
+create table follow (
+    id uuid primary key,
+    user_id uuid not null references app_user (id) on delete cascade,
+    series_id uuid references series (id) on delete cascade,
+    channel_id uuid references channel (id) on delete cascade,
+    -- Words that all have to be in a title.
+    search text,
+    in_app boolean not null default true,
+    push boolean not null default true,
+    per text not null default 'chapter' check (per in ('chapter', 'source')),
+    -- Only these, if there are any.
+    languages text[] not null default '{}',
+    -- Only what was published after this is news.
+    since timestamptz not null,
+    check (num_nonnulls(series_id, channel_id, search) = 1),
+    unique nulls not distinct (user_id, series_id, channel_id, search)
+);
+
+create index follow_series on follow (series_id) where series_id is not null;
+create index follow_channel on follow (channel_id) where channel_id is not null;
+create index follow_search on follow (id) where search is not null;
+
+-- What is new and has yet to be told: the work of the kind `notify`, by channel.
+create table news (
+    id bigint generated always as identity primary key,
+    channel_id uuid not null references channel (id) on delete cascade,
+    release_id uuid references release (id) on delete cascade,
+    item_id uuid references item (id) on delete cascade,
+    at timestamptz not null,
+    check (num_nonnulls(release_id, item_id) = 1)
+);
+
+create index news_channel on news (channel_id, id);
+
+-- One thing told to one user, once: `subject` says what, and is never told to the same user again.
+create table notification (
+    id uuid primary key,
+    user_id uuid not null references app_user (id) on delete cascade,
+    subject text not null,
+    series_id uuid references series (id) on delete set null,
+    chapter_id uuid references chapter (id) on delete set null,
+    channel_id uuid references channel (id) on delete set null,
+    item_id uuid references item (id) on delete set null,
+    title text not null,
+    body text not null,
+    url text not null,
+    at timestamptz not null,
+    -- Whether it is in the user's list, and whether it is to be pushed.
+    in_app boolean not null,
+    push boolean not null,
+    read_at timestamptz,
+    unique (user_id, subject)
+);
+
+create index notification_newest on notification (user_id, at desc, id desc) where in_app;
+create index notification_unread on notification (user_id) where in_app and read_at is null;
+
+-- How far a user has read: up to this place, and everything before it.
+create table reading (
+    user_id uuid not null references app_user (id) on delete cascade,
+    series_id uuid not null references series (id) on delete cascade,
+    place text collate "C" not null,
+    chapter_id uuid references chapter (id) on delete set null,
+    at timestamptz not null,
+    primary key (user_id, series_id)
+);
 
 create table notification_settings (
     user_id uuid primary key references app_user (id) on delete cascade,
