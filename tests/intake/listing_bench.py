@@ -243,6 +243,13 @@ class ListingBench:
             found = await series.list_releases(tx, ids)
         return [release for chapter_id in ids for release in found[chapter_id]]
 
+    async def releases_by_chapter(self, series_id: UUID | None) -> list[list[Release]]:
+        """Return the releases of each chapter, in the order of the chapters."""
+        ids = [chapter.id for chapter in await self.chapters(series_id)]
+        async with self.bench.database.transaction() as tx:
+            found = await series.list_releases(tx, ids)
+        return [list(found[chapter_id]) for chapter_id in ids]
+
     async def state(self, added: SourceAdded) -> ListingState:
         async with self.bench.database.transaction() as tx:
             (state,) = await listing_overview.get_listing_states(tx, [added.channel_id])

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 from bench import ProcessGone, build_bench
-from listing_bench import ListingBench
+from listing_bench import ListingBench, answers
 
 from headgate.connectors.protocol import CallKind, LaneDefault
 from headgate.jobs.letters import replay
@@ -73,13 +73,22 @@ async def test_one_key_decides_which_chapter_it_is_and_where_it_stands(listed: L
     """4: 45 was not 45.0, 45.1 was 45.10, the order was that of letters, and one-shots were all one."""
     dex = await listed.add("dex")
     park = await listed.add("park", series_id=dex.series_id)
-    listed.publish("dex", "9", "10", "45", "45.1", "45.10")
-    listed.publish("dex", "", key="a", title="First one-shot")
-    listed.publish("dex", "", key="b", title="Second one-shot")
-    listed.publish("park", "045", "45.0")
+    listed.publish("dex", "9", "10", "45", "45.1", "45.9", "45.10", "100")
+    listed.publish("park", "009", "10.0", "045", "45,1", "45.10", "100.00")
+    for source in ("dex", "park"):
+        for key in ("a", "b"):
+            listed.publish(source, "", key=key, title="A one-shot")
     await listed.look(dex, park)
-    assert await listed.numbers(dex.series_id) == ["9", "10", "45", "45.1", "45.10", "", ""]
-    assert len(await listed.releases(dex.series_id)) == 9
+    numbered = ["9", "10", "45", "45.1", "45.9", "45.10", "100"]
+    assert await listed.numbers(dex.series_id) == [*numbered, "", "", "", ""]
+    assert (await listed.series(dex.series_id)).latest_chapter == "100"
+    sources = {number: set[str]() for number in numbered}
+    for chapter, release in zip(
+        await listed.chapters(dex.series_id), await listed.releases_by_chapter(dex.series_id), strict=True
+    ):
+        if chapter.number:
+            sources[chapter.number] |= {one.channel_title for one in release}
+    assert sources == {number: {"dex", "park"} for number in numbered} | {"45.9": {"dex"}}
 
 
 async def test_languages_and_groups_are_releases_and_volumes_may_be_part_of_the_key(
@@ -161,19 +170,28 @@ async def test_two_schedulers_enqueue_a_look_once(listed: ListingBench) -> None:
     assert await listed.texts("jobs") == [f"poll:{dex.channel_id}"]
 
 
-async def test_a_host_is_paced_whatever_the_number_of_its_listings(
+async def test_each_host_is_paced_by_itself_whatever_the_number_of_its_listings(
     database: Database, database_url: str
 ) -> None:
     """10: there was no limit per host."""
     listed = ListingBench(build_bench(database, database_url, PRESETS["plain"], lanes=PACED))
-    for n in range(30):
-        await listed.add(f"series-{n}")
-    await listed.flow(listed.work())
-    assert listed.calls() <= 7
+    keys = [f"{host}-{n}" for host in ("near", "far") for n in range(12)]
+    for key in keys:
+        await listed.add(key, host=f"{key.partition('-')[0]}.example")
+    began_s = listed.bench.clock.monotonic()
     for _ in range(20):
         await listed.pass_time(seconds=30)
         await listed.flow(listed.work())
-    assert {call.place for call in listed.bench.world.log.calls("list")} == {f"series-{n}" for n in range(30)}
+    calls = list(listed.bench.world.log.calls("list"))
+    assert {call.place for call in calls} == set(keys)
+    for host in ("near", "far"):
+        at_s = [call.began_s - began_s for call in calls if call.place.startswith(host)]
+        # A burst of five, then a call each ten seconds.
+        assert all(number <= 5 + seconds / 10 for number, seconds in enumerate(at_s)), (host, at_s)
+    owners = await listed.bench.rows(
+        "select owner from lane where kind = 'list' and starts_with(owner, 'host:') order by owner"
+    )
+    assert [row["owner"] for row in owners] == ["host:simulated/far.example", "host:simulated/near.example"]
     await listed.close()
 
 
@@ -191,13 +209,30 @@ async def test_following_a_long_series_is_no_news(listed: ListingBench) -> None:
 async def test_titles_links_and_removals_follow_the_source(listed: ListingBench) -> None:
     """12: only new chapters were looked at, so nothing else was ever updated."""
     dex = await listed.add("dex")
-    listed.publish("dex", "45", "46")
+    listed.publish("dex", "45", title="Chapter 45: The Fool", volume="5")
+    listed.publish("dex", "46", "47")
     await listed.look(dex)
-    listed.publish("dex", "45", title="dex, chapter 45: The Flood", url="https://example.org/new")
-    await listed.look(dex)
-    releases = await listed.releases(dex.series_id)
-    assert (releases[0].title, releases[0].url) == ("dex, chapter 45: The Flood", "https://example.org/new")
-    assert (await listed.chapters(dex.series_id))[0].title == "The Flood"
+    listed.publish("dex", "45", title="Chapter 45: The Flood", url="https://example.org/new", volume="6")
+    listed.withdraw("dex", "dex-46")
+    mark = await listed.mark()
+    with answers(complete=True):
+        await listed.look(dex)
+    first, second, third = await listed.releases(dex.series_id)
+    assert (first.title, first.url) == ("Chapter 45: The Flood", "https://example.org/new")
+    assert [one.removed_at is not None for one in (first, second, third)] == [False, True, False]
+    chapter = (await listed.chapters(dex.series_id))[0]
+    assert (chapter.title, chapter.volume) == ("The Flood", "6")
+    written = await listed.written_since(mark)
+    assert (written["chapter"], written["release"]) == (1, 2)
+    listed.publish("dex", "46")
+    with answers(complete=True):
+        await listed.look(dex)
+        assert [one.removed_at for one in await listed.releases(dex.series_id)] == [None] * 3
+        # Unchanged, only when it was looked at is written.
+        mark = await listed.mark()
+        await listed.pass_time(hours=5)
+        await listed.work()
+    assert await listed.written_since(mark) == {"listing": 1}
 
 
 async def test_giving_up_is_written_with_the_last_attempt_and_can_be_replayed(listed: ListingBench) -> None:
@@ -205,10 +240,21 @@ async def test_giving_up_is_written_with_the_last_attempt_and_can_be_replayed(li
     dex = await listed.add("dex")
     listed.publish("dex", "45")
     await listed.execute("spoil_pattern", pattern="{nonsense}")
+    for _ in range(2):
+        await listed.work()
+        await listed.pass_time(seconds=60)
+    # The process dies while it writes the letter: the job must not be over without it.
+    await listed.bench.rows("alter table dead_letter rename to dead_letter_away")
+    with pytest.raises(Exception, match="dead_letter"):
+        await listed.step()
+    await listed.bench.rows("alter table dead_letter_away rename to dead_letter")
+    assert await listed.texts("jobs") == [f"poll:{dex.channel_id}"]
+    await listed.restart()
     await listed.let_retries_come()
     (letter,) = await listed.bench.rows("select id, kind, attempts from dead_letter where state = 'open'")
     assert (letter["kind"], letter["attempts"]) == ("poll", 3)
     assert (await listed.state(dex)).due_at is None
+    assert await listed.texts("jobs") == []
     await listed.execute("spoil_pattern", pattern="")
     now = listed.bench.clock.now()
     await listed.bench.do(lambda tx: replay(tx, listed.bench.parts.kinds, letter["id"], now=now))

@@ -49,6 +49,26 @@ async def test_a_sweep_that_goes_on_is_told_to_its_end(swept: ListingBench) -> N
     assert len(await swept.texts("all_numbers")) == 3 + 158
 
 
+async def test_how_far_a_sweep_is_moves_only_together_with_its_news(swept: ListingBench) -> None:
+    keys = await settle(swept, 2)
+    for number, key in enumerate(keys, 2):
+        swept.publish(key, str(number))
+        await swept.pass_time(seconds=10)
+    # Nothing can be written of what the site told.
+    await swept.bench.rows("alter table chapter rename column seen_at to seen_away")
+    await swept.pass_time(minutes=6)
+    before = swept.calls("sweep")
+    await swept.work()
+    assert swept.calls("sweep") == before + 1
+    await swept.bench.rows("alter table chapter rename column seen_away to seen_at")
+    assert await swept.texts("all_numbers") == ["1", "1"]
+    for _ in range(3):
+        await swept.pass_time(minutes=1)
+        await swept.work()
+    assert sorted(await swept.texts("all_numbers")) == ["1", "1", "2", "3"]
+    assert swept.calls() == 2, "the listings were looked at by themselves"
+
+
 async def test_a_sweep_without_news_writes_only_how_far_it_is(swept: ListingBench) -> None:
     await settle(swept, 5)
     mark = await swept.mark()
