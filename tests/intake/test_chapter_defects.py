@@ -244,10 +244,10 @@ async def test_giving_up_is_written_with_the_last_attempt_and_can_be_replayed(li
         await listed.work()
         await listed.pass_time(seconds=60)
     # The process dies while it writes the letter: the job must not be over without it.
-    await listed.bench.rows("alter table dead_letter rename to dead_letter_away")
-    with pytest.raises(Exception, match="dead_letter"):
+    await listed.bench.rows("alter table dead_letter rename column stack to stack_away")
+    with pytest.raises(Exception, match="stack"):
         await listed.step()
-    await listed.bench.rows("alter table dead_letter_away rename to dead_letter")
+    await listed.bench.rows("alter table dead_letter rename column stack_away to stack")
     assert await listed.texts("jobs") == [f"poll:{dex.channel_id}"]
     await listed.restart()
     await listed.let_retries_come()
