@@ -11,14 +11,14 @@ from headgate.storage.queries import load_queries
 Q = load_queries("joining")
 
 MOVES = (
-    "move_aliases",
-    "move_follows",
-    "move_sources",
-    "move_releases",
-    "move_items",
-    "move_sightings",
-    "move_news",
-    "move_notifications",
+    Q["move_aliases"],
+    Q["move_follows"],
+    Q["move_sources"],
+    Q["move_releases"],
+    Q["move_items"],
+    Q["move_sightings"],
+    Q["move_news"],
+    Q["move_notifications"],
 )
 """In this order: sightings follow their items, and news what they tell of."""
 
@@ -45,6 +45,6 @@ async def note_alias(tx: Tx, channel_id: UUID, *, key: str, now: datetime) -> No
 
 async def move_all(tx: Tx, *, from_id: UUID, into_id: UUID) -> list[UUID]:
     """Move everything that the other listing does not have; returns the chapters of what it has."""
-    for name in MOVES:
-        await tx.execute(Q[name], from_id=from_id, into_id=into_id)
+    for move in MOVES:
+        await tx.execute(move, from_id=from_id, into_id=into_id)
     return await tx.column(Q["list_left"], from_id=from_id)
