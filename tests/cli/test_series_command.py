@@ -257,6 +257,36 @@ def test_a_site_that_is_left_alone_is_named_everywhere(shelf: Ledger, site: Site
     assert "breaker open until" in shelf.said("explain", "Scans")
 
 
+def test_feeds_that_are_gone_told_to_wait_or_read_in_part_are_named_with_a_remedy(
+    shelf: Ledger, site: Site
+) -> None:
+    names = ["Gone", "Slow", "Long", "Well"]
+    for name in names:
+        shelf.said("feed", "add", site.feed(f"/{name}.xml", name, "One"), "--title", name)
+    shelf.rows(
+        "update listing l set gone_at = case c.title when 'Gone' then $1::timestamptz end,"
+        " reason = case c.title when 'Slow' then 'limited' else l.reason end,"
+        " warning = case c.title when 'Long' then 'of 30 entries only the newest 20 are read' else '' end,"
+        " succeeded_at = $1,"
+        " due_at = case c.title when 'Slow' then $1::timestamptz + interval '1 hour' when 'Gone' then null"
+        " else l.due_at end from channel c where c.id = l.channel_id",
+        shelf.now,
+    )
+    (feeds,) = [one for one in shelf.document("doctor")["checks"] if one["name"] == "feeds"]
+    assert feeds["status"] == "warn"
+    assert feeds["message"] == (
+        "Gone for good (410): Gone. Their servers asked us to wait: Slow. Not read whole: Long."
+    )
+    for remedy in ("headgate feed remove", "after a day at most", "headgate explain"):
+        assert remedy in feeds["remedy"]
+    assert "asked to wait" in shelf.said("feed", "list")
+    for command in (["feed", "list"], ["explain", "Slow"], ["hosts"]):
+        said = " ".join(shelf.said(*command).split())
+        assert "asked us to wait" in said, command
+        assert "a day at most" in said, command
+    assert "only the newest 20 are read" in shelf.said("explain", "Long")
+
+
 def test_a_demo_in_quick_time_asks_nobody_real(shelf: Ledger, site: Site) -> None:
     shelf.rows("update product_clock set scale = 60")
     assert "This is a demo" in shelf.refused("feed", "add", site.feed("/all.xml", "Scans"))

@@ -19,7 +19,7 @@ from typing import Literal
 
 from headgate.domain.errors import UserError
 from headgate.kernel.logs import mask_url
-from headgate.storage.listing_overview import HostState, OddListing
+from headgate.storage.listing_overview import HostState, OddListing, TroubledListing
 from headgate.storage.migrate import SchemaStatus
 from headgate.storage.vitals import EngineVitals, Forgotten, TroubledAccount, Vitals
 
@@ -265,7 +265,6 @@ def judge_hosts(hosts: list[HostState]) -> Check:
     """Judge the sites that feeds and series come from: those that do not answer are left alone."""
     away = [host for host in hosts if host.open_until is not None]
     limiting = [host for host in hosts if host.limited_until is not None]
-    gone = [host for host in hosts if host.gone]
     if limiting and not away:
         return Check(
             "sites",
@@ -273,13 +272,6 @@ def judge_hosts(hosts: list[HostState]) -> Check:
             f"Asked us to wait (429): {_named(limiting)}.",
             "They are asked again by themselves, after a day at most; lower HEADGATE_FEEDS_PER_MINUTE if it"
             " comes often. `headgate hosts` says when.",
-        )
-    if gone and not away:
-        return Check(
-            "sites",
-            "warn",
-            f"Some of their feeds are gone for good (410): {_named(gone)}.",
-            "Remove them with `headgate feed remove`, or ask once more with `headgate series look`.",
         )
     if not away:
         return Check("sites", "ok", "None is left alone." if hosts else "No feed and no series is followed.")
@@ -294,20 +286,42 @@ def judge_hosts(hosts: list[HostState]) -> Check:
     )
 
 
-def judge_listings(odd: list[OddListing]) -> Check:
-    """Judge feeds and series that work, but of which a person should know something."""
-    if not odd:
-        return Check("feeds", "ok", "None changes the IDs of its entries or moved onto another one.")
-    named = "; ".join(
-        f"{one.title} moved to the address of {one.moved_onto}"
-        if one.moved_onto
-        else f"{one.title} keeps changing the IDs of its entries"
-        for one in odd[:5]
-    )
-    more = f", and {len(odd) - 5} more" if len(odd) > 5 else ""
-    return Check(
-        "feeds",
-        "warn",
-        f"{named}{more}.",
-        "Entries are recognised by link and title. Of two feeds at one address, remove one.",
-    )
+_TROUBLES = {
+    "gone": (
+        "Gone for good (410): {feeds}.",
+        "Remove what is gone with `headgate feed remove`, or check it once more with `headgate series look`.",
+    ),
+    "limited": (
+        "Their servers asked us to wait: {feeds}.",
+        "Those that wait are checked again by themselves, after a day at most; `headgate hosts` says when.",
+    ),
+    "partial": (
+        "Not read whole: {feeds}.",
+        "`headgate explain` says what is missing of a feed, and which setting helps.",
+    ),
+}
+
+
+def judge_listings(odd: list[OddListing], troubled: list[TroubledListing]) -> Check:
+    """Judge feeds and series one by one: a person should know of those that are gone, limited, cut or odd."""
+    findings: list[str] = []
+    remedies: list[str] = []
+    for trouble, (finding, remedy) in _TROUBLES.items():
+        found = [one for one in troubled if one.trouble == trouble]
+        if found:
+            more = found[0].total - len(found)
+            named = ", ".join(mask_url(one.title) for one in found) + (f", and {more} more" if more else "")
+            findings.append(finding.format(feeds=named))
+            remedies.append(remedy)
+    if odd:
+        named = "; ".join(
+            f"{one.title} moved to the address of {one.moved_onto}"
+            if one.moved_onto
+            else f"{one.title} keeps changing the IDs of its entries"
+            for one in odd[:5]
+        )
+        findings.append(named + (f", and {len(odd) - 5} more." if len(odd) > 5 else "."))
+        remedies.append("Entries are recognised by link and title. Of two feeds at one address, remove one.")
+    if not findings:
+        return Check("feeds", "ok", "All are read whole, and none changes the IDs of its entries.")
+    return Check("feeds", "warn", " ".join(findings), " ".join(remedies))

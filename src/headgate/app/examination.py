@@ -29,7 +29,7 @@ from headgate.domain.errors import UserError
 from headgate.kernel.clock import Clock
 from headgate.kernel.settings import Settings
 from headgate.storage.database import DatabaseAway, Tx
-from headgate.storage.listing_overview import list_hosts, list_odd_listings
+from headgate.storage.listing_overview import list_hosts, list_odd_listings, list_troubled_listings
 from headgate.storage.migrate import schema_status
 from headgate.storage.vault import KEY_FILE
 from headgate.storage.vitals import (
@@ -102,6 +102,7 @@ async def _examine_schema(url: str, tx: Tx, settings: Settings, clock: Clock) ->
     engine = await get_engine_vitals(tx, silent_s=settings.jobs.heartbeat_timeout_s)
     accounts = judge_accounts(await list_troubled_accounts(tx))
     schedule = judge_schedule(await count_forgotten(tx))
-    feeds = judge_listings(await list_odd_listings(tx, now=clock.now()))
+    odd = await list_odd_listings(tx, now=clock.now())
+    feeds = judge_listings(odd, await list_troubled_listings(tx))
     sites = judge_hosts(await list_hosts(tx))
     return [schema, *judge_engine(engine), schedule, accounts, sites, feeds]

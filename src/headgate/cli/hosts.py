@@ -56,7 +56,7 @@ def _breaker(one: HostState, now: datetime) -> str:
 def _state(one: HostState, now: datetime) -> str:
     state = _breaker(one, now)
     if one.limited_until is not None and one.limited_until > now:
-        return f"asked us to wait, asked again {relative(one.limited_until, now)}"
+        return f"asked us to wait (a day at most), asked again {relative(one.limited_until, now)}"
     if state == "open" and one.open_until is not None:
         return f"left alone, tried again {relative(one.open_until, now)}"
     if state == "closed":

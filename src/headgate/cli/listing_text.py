@@ -30,6 +30,8 @@ def state_word(one: ListingState, now: datetime) -> str:
         return "nobody looks"
     if one.host_open_until is not None and one.host_open_until > now:
         return "site left alone"
+    if _limited_until(one, now):
+        return "asked to wait"
     if one.open_until is not None and one.open_until > now:
         return "left alone"
     if one.failures or one.host_failures:
@@ -48,6 +50,9 @@ def trouble(one: ListingState, now: datetime) -> str:
     if one.host_open_until is not None and one.host_open_until > now:
         again = relative(one.host_open_until, now)
         return f"{one.host} does not answer and is tried again {again}: {one.host_error}"
+    if limited_until := _limited_until(one, now):
+        again = relative(limited_until, now)
+        return f"{one.host} asked us to wait (429), for a day at most; asked again {again}"
     if one.open_until is not None and one.open_until > now:
         return f"it is tried again {relative(one.open_until, now)}: {one.error_message}"
     if one.failures:
@@ -64,6 +69,11 @@ def quirk(one: ListingState, now: datetime) -> str:
     if one.changes_keys(now=now):
         return "it keeps changing the IDs of its entries; they are recognised by link and title"
     return ""
+
+
+def _limited_until(one: ListingState, now: datetime) -> datetime | None:
+    """Return until when a listing waits because its site asked for that."""
+    return one.due_at if one.reason == "limited" and one.due_at and one.due_at > now else None
 
 
 def next_look(one: ListingState, now: datetime) -> str:

@@ -114,7 +114,12 @@ def health_of(standing: Standing, *, now: datetime) -> Health:
         text = breaker_text(standing.host, now=now, subject="Its site")
         return Health("bad", "site away", text, standing.host.open_until)
     if standing.limited_until is not None and standing.limited_until > now:
-        return Health("warn", "asked to wait", "Its site asked us to wait (429).", standing.limited_until)
+        return Health(
+            "warn",
+            "asked to wait",
+            "Its site asked us to wait (429), for a day at most.",
+            standing.limited_until,
+        )
     if standing.watch.failures:
         is_open = state_of(standing.watch, now=now) == "open"
         text = breaker_text(standing.watch, now=now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
 from headgate.domain.breaker import Breaker
@@ -130,6 +131,20 @@ class HostState:
 
 
 @dataclass(frozen=True)
+class TroubledListing:
+    """A feed or series that a person should hear of."""
+
+    title: str
+    trouble: Literal["gone", "limited", "partial"]
+    """It is gone for good, its server asked us to wait, or its last document could not be read whole."""
+    host: str
+    warning: str
+    due_at: datetime | None
+    total: int
+    """How many have the same trouble."""
+
+
+@dataclass(frozen=True)
 class ListingPlace:
     """A place in the order of listings."""
 
@@ -187,3 +202,8 @@ async def list_hosts(tx: Tx) -> list[HostState]:
 async def list_odd_listings(tx: Tx, *, now: datetime) -> list[OddListing]:
     """Return listings whose entries keep changing their keys, or that moved onto another one."""
     return await tx.all(OddListing, Q["list_odd_listings"], since=now - RECENT)
+
+
+async def list_troubled_listings(tx: Tx, *, named: int = 5) -> list[TroubledListing]:
+    """Return feeds and series that are gone, asked to wait for or read in part, some of each."""
+    return await tx.all(TroubledListing, Q["list_troubled_listings"], named=named)

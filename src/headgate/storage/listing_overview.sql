@@ -49,3 +49,19 @@ select c.title, coalesce(o.title, '') as moved_onto
 from listing l join channel c on c.id = l.channel_id left join channel o on o.id = l.moved_onto
 where o.id is not null or (l.key_changes > 1 and l.keys_changed_at > %(since)s)
 order by lower(c.title), c.id limit 100
+
+-- name: list_troubled_listings
+-- Listings that a person should hear of, some of each trouble by name, and how many there are.
+select t.title, t.trouble, t.host, t.warning, t.due_at, t.total
+from (
+    select f.*, count(*) over (partition by f.trouble) as total,
+           row_number() over (partition by f.trouble order by f.title, f.channel_id) as place
+    from (
+        select l.channel_id, c.title, l.host, l.warning, l.due_at,
+               case when l.gone_at is not null then 'gone' when l.reason = 'limited' then 'limited' else 'partial' end as trouble
+        from listing l join channel c on c.id = l.channel_id
+        where l.gone_at is not null or l.reason = 'limited' or l.warning <> ''
+    ) as f
+) as t
+where t.place <= %(named)s
+order by t.trouble, t.place

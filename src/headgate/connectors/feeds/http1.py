@@ -1,7 +1,7 @@
 """HTTP/1.1 as far as feeds need it: GET over connections that are judged, bounded and used again.
 
-A general client spends more on an unchanged feed than everything else together (decision 12). This one knows
-no cookies, proxies, redirects or encodings; `fetching` does what is needed of that, and bounds the time.
+Most polls find nothing new, so a request must cost little (decision 12). This client knows no cookies,
+proxies, redirects or encodings; `fetching` does what is needed of that, and bounds the time.
 """
 
 from __future__ import annotations
