@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from ledger import LOGIN, Ledger
 
 
@@ -96,3 +98,18 @@ def test_removing_an_account_names_the_reminders_that_it_sends(ledger: Ledger) -
     assert "These reminders then send nothing: 'Water'." in ledger.refused("account", "remove", "atlas")
     assert "'Water'" in ledger.said("account", "remove", "atlas", "--yes")
     assert "Its account was removed. Choose another one." in ledger.said("reminder", "list")
+
+
+def test_channels_are_listed_again_when_a_person_asks(ledger: Ledger) -> None:
+    ledger.follow("attic")
+    ledger.rows("update account set discover_at = $1", ledger.now + timedelta(hours=6))
+    assert ledger.said("account", "discover", "atlas") == "The channels of atlas are listed again now.\n"
+    (due_at,) = ledger.values("select discover_at from account")
+    assert due_at < ledger.now + timedelta(hours=1)
+    assert "There is no account 'atlsa'." in ledger.refused("account", "discover", "atlsa")
+
+
+def test_a_channel_that_its_account_does_not_see_is_shown_as_such(ledger: Ledger) -> None:
+    ledger.follow("attic")
+    ledger.rows("update channel set gone_at = $1", ledger.now - timedelta(hours=3))
+    assert "not visible, noticed 3 h ago" in " ".join(ledger.said("channel", "list").split())

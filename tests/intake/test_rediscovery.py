@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from bench import Bench
 
+from headgate.app.parts import build_parts
 from headgate.domain.messages import LiveEvent
 from headgate.intake.discovery import choose, discover, follow, home_of, note_listed
 from headgate.intake.requests import remove_channel
+from headgate.kernel.randomness import Randomness
+from headgate.kernel.settings import load_settings
 from headgate.storage.database import Tx
 from headgate.storage.discovery import ask_discovery
 from headgate.testing import file_of
@@ -136,3 +139,43 @@ async def test_a_listing_that_fails_says_so_and_is_tried_again_soon(bench: Bench
     bench.world.add_stream("news", parent="guild")
     await bench.rest(1000)
     assert "news" in await keys(bench)
+
+
+async def test_an_answer_without_any_channel_marks_nothing_as_gone_and_says_so(bench: Bench) -> None:
+    await follow_guild(bench)
+    bench.world.kick("reader", "packs")
+    bench.world.kick("reader", "general")
+    await bench.rest(DAY_S)
+    assert bench.calls("discover") >= 2
+    assert await bench.rows("select key from channel where gone_at is not null") == []
+    (row,) = await bench.rows("select discover_error from account")
+    assert "no channel at all was listed" in row["discover_error"]
+
+
+async def test_an_account_whose_channels_are_all_off_is_listed_again(bench: Bench) -> None:
+    bench.world.add_stream("general", title="General", parent="guild")
+    await bench.follow()
+    for key in ("packs", "general"):
+        await bench.switch(key, on=False)
+    await bench.work()
+    bench.world.streams["general"].title = "Renamed"
+    await bench.rest(DAY_S)
+    assert (await bench.explain("general")).stream.title == "Renamed"
+
+
+async def test_a_setting_says_how_often_channels_are_listed(bench: Bench) -> None:
+    await follow_guild(bench)
+    settings = load_settings({"HEADGATE_DATA_DIR": "/nonexistent", "HEADGATE_INTAKE_DISCOVER_EVERY_S": "600"})
+    bench.parts = build_parts(
+        settings,
+        bench.url,
+        bench.database,
+        clock=bench.clock,
+        randomness=Randomness(2),
+        connectors=bench.parts.links.connectors,
+    )
+    bench.claimer = None
+    await bench.rest(DAY_S)
+    calls = bench.calls("discover")
+    await bench.rest(900)
+    assert bench.calls("discover") == calls + 1

@@ -12,7 +12,7 @@ from uuid import UUID
 from headgate.connectors.apprise_out import AppriseOut
 from headgate.connectors.protocol import Connector
 from headgate.domain.retry import RetryPolicy
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.schedule_knobs import IntakeKnobs
 from headgate.ingest.items import Ingest
 from headgate.intake.again import SingleMessages
 from headgate.intake.judging import Judge
@@ -21,6 +21,7 @@ from headgate.intake.misses import MissRetries
 from headgate.intake.poll import Poller
 from headgate.intake.rechecks import Rechecks
 from headgate.intake.rediscovery import Discoverer
+from headgate.intake.rereads import Rereader
 from headgate.intake.rules import RulesCache
 from headgate.intake.scan import Scanner
 from headgate.intake.sweep import Sweeper
@@ -109,7 +110,7 @@ def build_parts(
     pusher = pusher or AppriseOut()
     secrets = StoredSecrets(database, settings.data.dir)
     links = Links(connectors, lanes, secrets, settings.outflow.messages_per_minute)
-    rules = RulesCache(Knobs(**settings.intake.model_dump()), clock)
+    rules = RulesCache(IntakeKnobs(**settings.intake.model_dump()), clock)
     looker = Looker(links, clock, ids, randomness.fork("look"), rules)
     scanner = Scanner(links, clock, ids, randomness.fork("scan"), rules)
     judge = Judge(rules, clock, lambda platform: links.manifest(platform).lenses)
@@ -118,10 +119,11 @@ def build_parts(
         [
             looker.kind(),
             scanner.kind(),
-            Discoverer(links, clock, ids, randomness.fork("discover")).kind(),
+            _discoverer(settings, links, clock, ids, randomness).kind(),
             judge.kind(),
             MissRetries(messages).kind(),
             Rechecks(messages).kind(),
+            Rereader(links, clock, ids, rules).kind(),
             Ingest(clock, ids).kind(),
             Poller(database, links, clock, ids, randomness.fork("poll"), rules, settings.series).kind(),
             Sweeper(links, clock, ids, randomness.fork("sweep"), rules, settings.series).kind(),
@@ -152,6 +154,12 @@ def build_push_addresses(settings: Settings, database: Database, *, clock: Clock
     private = settings.notify.allow_private
     lanes = Lanes(database, clock)
     return PushAddresses(AppriseOut(), lanes, clock, ids, settings.data.dir, allow_private=private)
+
+
+def _discoverer(
+    settings: Settings, links: Links, clock: Clock, ids: Ids, randomness: Randomness
+) -> Discoverer:
+    return Discoverer(links, clock, ids, randomness.fork("discover"), settings.intake.discover_every_s)
 
 
 def _sender(settings: Settings, links: Links, clock: Clock, ids: Ids, randomness: Randomness) -> Sender:

@@ -78,7 +78,8 @@ def add(
             chosen = found if every else discovery.choose(found, keys or [])
             await forget_removed(tx, [one.key for one in chosen], home)
             done = await discovery.follow(tx, chosen, home, ids=desk.ids, now=desk.clock.now())
-            await discovery.note_listed(tx, found, home, links, now=desk.clock.now())
+            every_s = desk.settings.intake.discover_every_s
+            await discovery.note_listed(tx, found, home, links, now=desk.clock.now(), every_s=every_s)
         if as_json:
             print_json(done)
         else:

@@ -88,6 +88,8 @@ def next_look(channel: ChannelLine, now: datetime) -> str:
         return "off"
     if channel.scanning:
         return "scanning"
+    if channel.gone_at is not None:
+        return f"not visible, noticed {relative(channel.gone_at, now)}"
     if channel.due_at is None:
         return "not planned"
     if not channel.reader:

@@ -63,6 +63,8 @@ class Manifest:
     heads_per_call: int = 1
     discover_every_s: float = 21_600.0
     """How often an account's channels are listed again, to notice new, renamed and vanished ones."""
+    edit_window_s: float = 172_800.0
+    """Edits of messages up to this age are looked for after nobody listened; 0: messages cannot be edited."""
     page_size: int = 100
     dedupe: DedupeWindow = DedupeWindow("none")
     lanes: Mapping[CallKind, LaneDefault] = field(default_factory=dict[CallKind, LaneDefault])

@@ -20,3 +20,15 @@ class Knobs:
     cold_s: float = 14_400.0
     live_s: float = 14_400.0
     """With a healthy live listener the schedule is only a safety net."""
+
+
+@dataclass(frozen=True)
+class IntakeKnobs(Knobs):
+    """The same for the whole deployment, with what no channel sets for itself."""
+
+    edit_window_s: float | None = None
+    """Instead of the platform's: edits of messages up to this age are looked for; 0 looks for none."""
+    reread_every_s: float = 86_400.0
+    """How often recent messages are read again where no listener hears of edits."""
+    discover_every_s: float | None = None
+    """Instead of the platform's: how often an account's channels are listed again."""

@@ -68,11 +68,17 @@ async def follow(tx: Tx, found: Sequence[FoundChannel], whose: Whose, *, ids: Id
 
 
 async def note_listed(
-    tx: Tx, found: Sequence[FoundChannel], whose: Whose, links: Links, *, now: datetime
+    tx: Tx,
+    found: Sequence[FoundChannel],
+    whose: Whose,
+    links: Links,
+    *,
+    now: datetime,
+    every_s: float | None = None,
 ) -> None:
     """Remember what a person could choose from: only what appears later is new."""
     await discovery.note_seen(tx, whose.account_id, [channel.key for channel in found], now=now)
-    every_s = links.manifest(whose.platform).discover_every_s
+    every_s = every_s or links.manifest(whose.platform).discover_every_s
     await discovery.begin_discovery(tx, whose.account_id, due_at=now + timedelta(seconds=every_s), now=now)
 
 

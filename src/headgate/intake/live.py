@@ -20,6 +20,7 @@ from headgate.domain.errors import AuthFailed, Restricted
 from headgate.domain.messages import LiveEvent, Message, Span
 from headgate.domain.schedule import Tier
 from headgate.intake.accept import accept_messages, count_covered
+from headgate.intake.rereads import edit_window_s
 from headgate.intake.rules import RulesCache
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
@@ -32,6 +33,7 @@ from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.discovery import APART_S, ask_discovery, list_unknown
 from headgate.storage.listeners import note_listening
 from headgate.storage.rechecks import ask_rechecks
+from headgate.storage.rereads import ask_rereads
 from headgate.storage.sightings import mark_deleted
 
 log = get_logger("intake")
@@ -86,28 +88,40 @@ class LiveIntake:
         await self._end()
 
     async def _begin(self) -> None:
-        """What came while nobody listened is found by the next look, not four hours later."""
-        await self._hasten()
-        await self._sign()
+        """What came while nobody listened is found by the next look, and what was edited by reading again.
+
+        All in one transaction: until it is stored, the last sign of life tells when the gap began.
+        """
+        knobs, now = self.rules.knobs, self.clock.now()
+        async with self.database.transaction() as tx:
+            await self._hasten(tx)
+            await ask_rereads(
+                tx,
+                self.account.id,
+                window_s=edit_window_s(self.manifest, knobs),
+                every_s=knobs.reread_every_s,
+                gap_began=now - timedelta(seconds=knobs.skip_window_s),
+                now=now,
+            )
+            await note_listening(tx, self.account.id, listening=True, now=now)
 
     async def _end(self) -> None:
         await self.flush()
         async with self.database.transaction() as tx:
             await note_listening(tx, self.account.id, listening=False, now=self.clock.now())
-        await self._hasten()
+            await self._hasten(tx)
 
-    async def _hasten(self) -> None:
+    async def _hasten(self, tx: Tx) -> None:
         knobs = self.rules.knobs
         intervals: dict[Tier, float] = {"HOT": knobs.hot_s, "WARM": knobs.warm_s, "COLD": knobs.cold_s}
         now = self.clock.now()
-        async with self.database.transaction() as tx:
-            await streams.hasten_streams(
-                tx,
-                self.account.id,
-                intervals_s=intervals,
-                gap_began=now - timedelta(seconds=knobs.skip_window_s),
-                now=now,
-            )
+        await streams.hasten_streams(
+            tx,
+            self.account.id,
+            intervals_s=intervals,
+            gap_began=now - timedelta(seconds=knobs.skip_window_s),
+            now=now,
+        )
 
     async def _sign(self) -> None:
         async with self.database.transaction() as tx:
@@ -252,7 +266,7 @@ class LiveIntake:
         )
         await streams.cover(tx, channel_id, lens="everything", spans=spans)
         newest = max((message.position for message in messages), default=None)
-        await streams.raise_head(tx, channel_id, head=newest)
+        await streams.raise_head(tx, channel_id, head=newest, now=now)
         settled = timedelta(seconds=self.manifest.settle_margin_s + READ_AFTER_S)
         await streams.wake_if_behind(tx, channel_id, due_at=now + settled)
         return True

@@ -230,7 +230,7 @@ class Looker:
         rules = await self.rules.get_many(tx, [stream.channel_id for stream in handled])
         await streams.lock_streams(tx, [stream.channel_id for stream in handled])
         await streams.set_lenses(tx, _new_lenses(handled, rules, look.manifest))
-        await streams.raise_heads(tx, {key: head.position for key, head in heads.items()}, now=now)
+        await streams.raise_heads(tx, heads, now=now)
         checked = await streams.check_streams(tx, list(heads), now=now)
         decisions = self._decide(look, handled, checked)
         plans = [

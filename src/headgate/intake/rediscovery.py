@@ -29,6 +29,7 @@ from headgate.storage.watches import get_watcher
 
 KIND = "discover"
 RETRY_S = 900.0
+NOTHING_LISTED = "no channel at all was listed, so those that are known are kept"
 
 
 class DiscoveryRows:
@@ -52,6 +53,8 @@ class Discoverer:
     clock: Clock
     ids: Ids
     randomness: Randomness
+    every_s: float | None = None
+    """How often channels are listed again; empty: as the platform's connector says."""
 
     def kind(self) -> Kind[UUID]:
         return Kind(name=KIND, parse_key=UUID, handle=self.discover, rows=DiscoveryRows())
@@ -75,18 +78,21 @@ class Discoverer:
             return
         except WorkError as error:
             message = str(error)
+        if found is not None and not found:
+            # A platform in trouble may answer so; that everything is gone is not believed.
+            message = NOTHING_LISTED
         async with job.finish() as tx:
             now = self.clock.now()
-            if found is not None:
+            if found:
                 await self._take_in(tx, account, found, now=now)
-            every_s = self.links.manifest(account.platform).discover_every_s
+            every_s = self.every_s or self.links.manifest(account.platform).discover_every_s
             rest_s = self.randomness.jittered(RETRY_S if found is None else every_s, part=JITTER)
             await discovery.end_discovery(
                 tx,
                 account.id,
                 seen=wish.seq,
                 due_at=now + timedelta(seconds=rest_s),
-                discovered_at=None if found is None else now,
+                discovered_at=now if found else None,
                 error=message,
                 now=now,
             )

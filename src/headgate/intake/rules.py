@@ -13,7 +13,7 @@ from uuid import UUID
 
 from headgate.domain.channel_settings import ChannelSettings
 from headgate.domain.rules import ChannelRules, TopicLayer, build_rules
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.schedule_knobs import IntakeKnobs
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import get_logger
 from headgate.storage.database import Database, Tx
@@ -33,7 +33,7 @@ OFF = ChannelRules(enabled=False)
 class RulesCache:
     """The rules of all channels that this process asked for, under one version of all settings."""
 
-    knobs: Knobs
+    knobs: IntakeKnobs
     clock: Clock
     _version: int = 0
     _rules: dict[UUID, ChannelRules] = field(default_factory=dict[UUID, ChannelRules])

@@ -208,7 +208,7 @@ class Scanner:
         if turn.bound == UNKNOWN_BOUND:
             # What was read without a head proves nothing; now there is one.
             newest = max((message.position for message in page.messages), default=None)
-            await streams.raise_head(tx, scan.channel_id, head=newest)
+            await streams.raise_head(tx, scan.channel_id, head=newest, now=now)
             await self._read_on(tx, held, step, bound=0 if newest is None else newest + 1)
         elif held.stream.epoch != turn.scan.epoch:
             # Everything is to be read again, this page too.

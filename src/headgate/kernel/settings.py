@@ -150,6 +150,23 @@ class IntakeSettings(Section):
     warm_s: float = interval(1800, "Interval of ordinary streams.")
     cold_s: float = interval(14400, "Interval of quiet streams.")
     live_s: float = interval(14400, "Interval while a healthy listener hears the stream.")
+    edit_window_s: float | None = Field(
+        default=None,
+        ge=0,
+        le=2_592_000,
+        allow_inf_nan=False,
+        description="Edits of messages up to this age are found even if nobody listened, by reading recent"
+        " messages again. Empty: as the platform's connector says; 0: such edits are not looked for.",
+    )
+    reread_every_s: float = interval(86400, "How often that is done for channels without a listener.")
+    discover_every_s: float | None = Field(
+        default=None,
+        ge=300,
+        le=2_592_000,
+        allow_inf_nan=False,
+        description="How often an account's channels are listed again, to notice new, renamed and vanished"
+        " ones. Empty: as the platform's connector says.",
+    )
 
     @field_validator("warm_s", "cold_s")
     @classmethod

@@ -28,6 +28,8 @@ class ChannelLine:
     head: int | None
     due_at: datetime | None
     scanned_at: datetime | None
+    gone_at: datetime | None
+    """Since when its account does not see it any more."""
     enabled: bool
     parent_title: str
     tier: str

@@ -27,9 +27,10 @@ where planned_at > %(now)s::timestamptz + %(tolerance)s
 with streams as (
     update stream set reason = case when due_at > %(now)s then 'clock_changed' else reason end, wake_seq = wake_seq + 1,
         due_at = headgate_moved(due_at, %(now)s, %(step)s), planned_at = headgate_moved(planned_at, %(now)s, %(step)s),
-        head_checked_at = headgate_moved(head_checked_at, %(now)s, %(step)s), idle_at = headgate_moved(idle_at, %(now)s, %(step)s),
+        head_checked_at = headgate_moved(head_checked_at, %(now)s, %(step)s), head_at = headgate_moved(head_at, %(now)s, %(step)s),
+        idle_at = headgate_moved(idle_at, %(now)s, %(step)s),
         tip_after = headgate_moved(tip_after, %(now)s, %(step)s), rated_at = headgate_moved(rated_at, %(now)s, %(step)s)
-    where greatest(due_at, planned_at, head_checked_at, idle_at, tip_after, rated_at) > %(now)s
+    where greatest(due_at, planned_at, head_checked_at, head_at, idle_at, tip_after, rated_at) > %(now)s
 ), scans as (
     update scan set due_at = headgate_moved(due_at, %(now)s, %(step)s)
     where due_at > %(now)s and status in ('QUEUED', 'RUNNING')
@@ -48,6 +49,10 @@ with streams as (
     update miss set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
 ), rechecks as (
     update recheck set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
+), rereads as (
+    update reread set due_at = headgate_moved(due_at, %(now)s, %(step)s), began_at = headgate_moved(began_at, %(now)s, %(step)s),
+        unheard_since = headgate_moved(unheard_since, %(now)s, %(step)s)
+    where greatest(due_at, began_at, unheard_since) > %(now)s
 ), judgings as (
     update judging set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
 ), accounts as (

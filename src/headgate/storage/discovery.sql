@@ -1,8 +1,8 @@
 -- name: list_discovering
--- Accounts that read something, whose channels are to be listed again, and that have no job.
+-- Accounts that read something, switched on or not, whose channels are to be listed again, and that have no job.
 select a.id::text from account a
 where a.state = 'active' and a.discover_at <= %(now)s
-  and exists (select from stream s where s.reader_id = a.id and s.due_at is not null)
+  and exists (select from stream s where s.reader_id = a.id)
   and not exists (select from pgqueuer where dedupe_key = 'discover:' || a.id and status in ('queued', 'picked'))
 order by a.discover_at limit %(limit)s
 

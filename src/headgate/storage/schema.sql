@@ -187,6 +187,12 @@ CREATE OR REPLACE FUNCTION public.headgate_real_now()
  PARALLEL SAFE
 RETURN clock_timestamp();
 
+CREATE OR REPLACE FUNCTION public.headgate_rereadable(of_channel uuid, by_account uuid, now timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN ((headgate_switched_off(of_channel) IS NULL) AND (NOT (EXISTS (SELECT FROM watch w WHERE ((w.channel_id = headgate_rereadable.of_channel) AND (w.account_id = headgate_rereadable.by_account) AND (w.open_until > headgate_rereadable.now))))));
+
 CREATE OR REPLACE FUNCTION public.headgate_settle_latest(in_series uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1375,6 +1381,21 @@ CREATE TABLE removed_channel (
     CONSTRAINT removed_channel_pkey PRIMARY KEY (platform, key, scope)
 );
 
+CREATE TABLE reread (
+    channel_id uuid NOT NULL,
+    unheard_since timestamp with time zone NOT NULL,
+    due_at timestamp with time zone,
+    seq bigint NOT NULL DEFAULT 1,
+    attempts integer NOT NULL DEFAULT 0,
+    began_at timestamp with time zone,
+    bound bigint,
+    lenses text[] NOT NULL DEFAULT '{}'::text[],
+    below bigint,
+    CONSTRAINT reread_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT reread_pkey PRIMARY KEY (channel_id)
+);
+CREATE INDEX reread_due ON public.reread USING btree (due_at);
+
 CREATE TABLE run (
     id uuid NOT NULL,
     reminder_id uuid,
@@ -1568,6 +1589,7 @@ CREATE TABLE stream (
     sampled_floor bigint,
     head bigint,
     head_checked_at timestamp with time zone,
+    head_at timestamp with time zone,
     epoch integer NOT NULL DEFAULT 1,
     lenses text[] NOT NULL DEFAULT '{everything}'::text[],
     tip_after timestamp with time zone,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from headgate.domain.coverage import Hole
-from headgate.domain.messages import Lens, Span
+from headgate.domain.messages import Head, Lens, Span
 from headgate.domain.schedule import Tier, Waiting
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
@@ -113,10 +113,16 @@ async def lock_streams(tx: Tx, channel_ids: Sequence[UUID]) -> None:
     await tx.execute(Q["lock_streams"], channel_ids=list(channel_ids))
 
 
-async def raise_heads(tx: Tx, heads: Mapping[UUID, int | None], *, now: datetime) -> None:
-    """Note the heads that a call returned; None for a stream that is empty."""
+async def raise_heads(tx: Tx, heads: Mapping[UUID, Head], *, now: datetime) -> None:
+    """Note the heads that a call returned."""
     if heads:
-        await tx.execute(Q["raise_heads"], channel_ids=list(heads), heads=list(heads.values()), now=now)
+        await tx.execute(
+            Q["raise_heads"],
+            channel_ids=list(heads),
+            heads=[head.position for head in heads.values()],
+            sent_ats=[head.sent_at for head in heads.values()],
+            now=now,
+        )
 
 
 async def plan_streams(tx: Tx, plans: Sequence[Planned], *, account_id: UUID, now: datetime) -> set[UUID]:
@@ -244,9 +250,9 @@ async def count_messages(
     )
 
 
-async def raise_head(tx: Tx, channel_id: UUID, *, head: int | None) -> None:
+async def raise_head(tx: Tx, channel_id: UUID, *, head: int | None, now: datetime) -> None:
     """Note a position as the newest, if it is."""
-    await tx.execute(Q["raise_head"], channel_id=channel_id, head=head)
+    await tx.execute(Q["raise_head"], channel_id=channel_id, head=head, now=now)
 
 
 async def list_holes(

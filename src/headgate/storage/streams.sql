@@ -44,8 +44,9 @@ select channel_id from stream where channel_id = any(%(channel_ids)s::uuid[]) or
 
 -- name: raise_heads
 -- Heads only rise; that one was really fetched is noted whatever it was.
-update stream s set head = greatest(s.head, told.head), head_checked_at = %(now)s, head_checks = s.head_checks + 1
-from unnest(%(channel_ids)s::uuid[], %(heads)s::bigint[]) as told (channel_id, head)
+update stream s set head = greatest(s.head, told.head), head_checked_at = %(now)s, head_checks = s.head_checks + 1,
+    head_at = case when told.head > coalesce(s.head, -1) then least(told.sent_at, %(now)s) else s.head_at end
+from unnest(%(channel_ids)s::uuid[], %(heads)s::bigint[], %(sent_ats)s::timestamptz[]) as told (channel_id, head, sent_at)
 where s.channel_id = told.channel_id
 
 -- name: plan_streams
@@ -191,6 +192,7 @@ where channel_id = %(channel_id)s
 -- A message above the head is the newest that the platform has shown, whatever it proves; a stream in which something
 -- arrives is not idle.
 update stream set head = greatest(head, %(head)s),
+    head_at = case when %(head)s::bigint > coalesce(head, -1) then %(now)s else head_at end,
     idle_scans = case when %(head)s::bigint > coalesce(head, -1) then 0 else idle_scans end
 where channel_id = %(channel_id)s
 

@@ -13,7 +13,7 @@ from fastapi import Depends, Request
 
 from headgate.domain.errors import Elsewhere
 from headgate.domain.pacing import LanePlan
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.schedule_knobs import IntakeKnobs
 from headgate.intake.listing_sources import ListingSources
 from headgate.intake.rules import RulesCache
 from headgate.kernel.clock import Clock, RealClock
@@ -64,7 +64,7 @@ class WebParts:
     """Accounts that send at once, over all workers."""
     group_concurrency: int = 3
     """Groups that an account sends to at once, where its own setting does not say."""
-    rules: RulesCache = field(default_factory=lambda: RulesCache(Knobs(), RealClock()))
+    rules: RulesCache = field(default_factory=lambda: RulesCache(IntakeKnobs(), RealClock()))
     """Tells how often channels are looked at."""
     real_clock: Clock = field(default_factory=RealClock)
     """Sign-ins, tokens and waits protect real things: they follow real time also in a fast demo."""

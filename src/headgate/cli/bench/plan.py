@@ -18,7 +18,7 @@ from uuid import UUID
 from headgate.cli.bench.ground import open_ground
 from headgate.cli.bench.measuring import Line, Report
 from headgate.cli.output import progress_bar
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.schedule_knobs import IntakeKnobs
 from headgate.intake.look import AccountRows, Planner, fill_up
 from headgate.intake.rules import RulesCache
 from headgate.jobs.tick import DUE_PER_TICK
@@ -197,7 +197,7 @@ async def measure_plan(sizes: Sizes) -> Report:
             await database.open()
             try:
                 await connection.execute(PREPARE)
-                bench = Bench(connection, database, clock.now(), RulesCache(Knobs(), clock))
+                bench = Bench(connection, database, clock.now(), RulesCache(IntakeKnobs(), clock))
                 await bench.add(0, FEW)
                 few = await bench.measure(plans=sizes.plans)
                 advance(1)

@@ -145,6 +145,8 @@ create table stream (
     sampled_floor bigint,
     head bigint,
     head_checked_at timestamptz,
+    -- When the newest message came: older than the window for edits, and nothing can have been edited.
+    head_at timestamptz,
     -- Raised when a person wants everything read again: pages asked for before prove nothing any more.
     epoch int not null default 1,
     -- What is asked for; what a wider lens has covered is covered.
@@ -397,3 +399,28 @@ create table recheck (
 );
 
 create index recheck_due on recheck (due_at);
+
+-- Edits of a stream that nobody may have heard of: its recent messages are read again, page by page.
+create table reread (
+    channel_id uuid primary key references channel (id) on delete cascade,
+    -- Edits before this are known.
+    unheard_since timestamptz not null,
+    -- Empty while a listener hears every edit.
+    due_at timestamptz,
+    -- Raised by every new gap, so that a reading under way does not count for it.
+    seq bigint not null default 1,
+    attempts int not null default 0,
+    -- A reading under way: when it began, below which position, which lenses are left, and how far down the first of them is.
+    began_at timestamptz,
+    bound bigint,
+    lenses text[] not null default '{}',
+    below bigint
+);
+
+create index reread_due on reread (due_at);
+
+-- Whether a stream can be read again now: it is switched on, and its reader's breaker is closed.
+create function headgate_rereadable(of_channel uuid, by_account uuid, now timestamptz) returns boolean
+language sql stable parallel safe
+return headgate_switched_off(of_channel) is null
+    and not exists (select from watch w where w.channel_id = of_channel and w.account_id = by_account and w.open_until > now);

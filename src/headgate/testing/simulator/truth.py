@@ -14,7 +14,7 @@ from uuid import UUID
 from headgate.domain.filters import Candidate
 from headgate.domain.messages import Lens, Message, Span
 from headgate.domain.rules import ChannelRules
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.schedule_knobs import IntakeKnobs
 from headgate.intake.rules import RulesCache
 from headgate.storage.database import Connection, Tx
 from headgate.storage.queries import QueryFile
@@ -179,7 +179,7 @@ async def read_channels(world: World, director: Connection) -> list[Channel]:
     """Put both sides of all channels together; forgets nothing and trusts nothing."""
     tx = Tx(director)
     rows = await tx.all(ChannelRow, Q["channels"])
-    cache = RulesCache(Knobs(), world.clock)
+    cache = RulesCache(IntakeKnobs(), world.clock)
     rules = await cache.get_many(tx, [row.id for row in rows])
     spans = await _grouped(tx, "coverage")
     sightings = await tx.all(SightingRow, Q["sightings"])

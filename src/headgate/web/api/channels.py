@@ -38,6 +38,7 @@ class ChannelAnswer(BaseModel):
     messages_read: int
     scanned_at: datetime | None
     due_at: datetime | None
+    gone_at: datetime | None
 
     @classmethod
     def of(cls, line: ChannelLine) -> ChannelAnswer:

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 
 from headgate.domain.errors import UserError
 from headgate.outflow.pace import CAUSES, PaceWish, change_pace, get_pace
+from headgate.storage.account_overview import list_account_lines
 from headgate.storage.channels import list_accounts
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import ADMIN, SIGNED_IN, Routes
@@ -63,11 +64,14 @@ def _number(text: str, what: str) -> float:
 async def _page(site: Site, caller: Caller, *, problems: dict[UUID, str] | None = None) -> Response:
     async with site.transaction() as tx:
         accounts = await list_accounts(tx)
+        listed = {line.id: line for line in await list_account_lines(tx)}
         paces = [await get_pace(tx, one, site.parts.plans_of, changes=CHANGES) for one in accounts]
     page = site.renderer.render(
         "accounts.html",
         caller=caller,
         lines=list(zip(accounts, paces, strict=True)),
+        listed=listed,
+        now=site.parts.clock.now(),
         real_now=site.parts.real_clock.now(),
         causes=CAUSES,
         groups=site.parts.group_concurrency,
