@@ -47,7 +47,7 @@ def test_a_password_in_an_address_is_never_shown(ledger: Ledger, site: Site) -> 
         said += ledger.said(*command)
     said += ledger.run("feed", "add", address.replace("feed.xml", "none.xml")).output
     assert "secret-word" not in said
-    assert "secret-word" in ledger.said("feed", "export")
+    assert "secret-word" in ledger.said("feed", "export", "--with-secrets")
 
 
 def test_a_feed_can_bring_a_series_of_its_own(ledger: Ledger, site: Site) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from headgate.app.connectors import load_connectors
 from headgate.connectors.feeds.addresses import guess_addresses, parse_address
+from headgate.domain.errors import Malformed
 from headgate.kernel.settings import SettingsError, load_settings
 
 LOGIN = ("me", "pw")
@@ -32,6 +33,16 @@ def test_a_password_goes_along_to_its_own_host_or_its_safer_self(
 
 def test_a_password_is_not_carried_from_a_safe_connection_to_an_open_one() -> None:
     assert parse_address("https://me:pw@example.org/a").redirected("http://example.org/a").login is None
+
+
+def test_a_token_in_the_path_is_not_shown() -> None:
+    address = parse_address("https://example.org/private/a8f3b2c19d4e5f60718293a4b5c6d7e8/rss")
+    assert f"{address} {address!r}" == "example.org/private/•••/rss example.org/private/•••/rss"
+
+
+def test_an_address_without_its_secrets_is_not_taken_for_one() -> None:
+    with pytest.raises(Malformed, match="needed in full"):
+        parse_address("https://%E2%80%A2%E2%80%A2%E2%80%A2@example.org/feed")
 
 
 def test_what_is_shown_has_neither_password_nor_parameters() -> None:

@@ -24,10 +24,11 @@ from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
-from headgate.storage.database import Database, connect
+from headgate.storage.database import Database, Tx, connect
 from headgate.storage.dead_letters import DeadLetter, list_dead_letters
 from headgate.storage.misses import MissSeen, list_misses
 from headgate.storage.queries import QueryFile
+from headgate.storage.vault import Vault
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World, file_of
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -216,6 +217,9 @@ class NoSecrets:
 
     async def secrets_of(self, account_id: UUID) -> dict[str, str]:
         return {}
+
+    async def vault(self, tx: Tx) -> Vault:
+        raise AssertionError("nothing is sealed here")
 
 
 def build_missing(database: Database, url: str) -> Missing:

@@ -224,3 +224,21 @@ async def test_a_listing_that_moved_is_followed_to_its_new_address(listed: Listi
         await listed.look(dex)
     state = await listed.state(dex)
     assert (state.key, state.host, state.title) == ("dex-2", "elsewhere.example", "Dex, the series")
+
+
+async def test_a_listing_that_moved_to_a_secret_address_keeps_it_sealed(listed: ListingBench) -> None:
+    dex = await listed.add("dex")
+    address = "https://me:geheim@elsewhere.example/feed"
+    listed.bench.world.add_listing(address, host="elsewhere.example")
+    with answers(moved_to=address):
+        await listed.look(dex)
+        await listed.look(dex)
+    listed.publish(address, "1")
+    await listed.look(dex)
+    assert await listed.numbers(dex.series_id) == ["1"]
+    key = (await listed.state(dex)).key
+    assert key.startswith("https://•••@elsewhere.example/feed#")
+    with answers(moved_to="dex"):
+        await listed.look(dex)
+    assert (await listed.state(dex)).key == "dex"
+    assert await listed.bench.rows("select owner from secret where owner like 'listing:%'") == []

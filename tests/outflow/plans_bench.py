@@ -28,6 +28,7 @@ from headgate.storage.database import Database, Tx, connect
 from headgate.storage.media import add_media
 from headgate.storage.reminders import Reminder
 from headgate.storage.targets import Refreshed
+from headgate.storage.vault import Vault
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
 
 T = TypeVar("T")
@@ -41,6 +42,9 @@ class NoSecrets:
 
     async def secrets_of(self, account_id: UUID) -> dict[str, str]:
         return {}
+
+    async def vault(self, tx: Tx) -> Vault:
+        raise AssertionError("nothing is sealed here")
 
 
 @dataclass

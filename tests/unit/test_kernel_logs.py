@@ -124,3 +124,12 @@ def test_without_a_terminal_the_automatic_form_is_json(capsys: pytest.CaptureFix
     configure_logs(level="info", log_format="auto")
     get_logger("intake").info("page read")
     assert _lines(capsys)[0]["event"] == "page read"
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpcore"])
+def test_libraries_do_not_log_the_addresses_that_are_called(
+    library: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs(level="debug", log_format="json")
+    logging.getLogger(library).info("HTTP Request: GET https://host/%s", SECRET)
+    assert _lines(capsys) == []

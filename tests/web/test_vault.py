@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -99,3 +100,21 @@ async def test_a_new_key_takes_over_and_the_old_one_can_go(database: Database, t
         both = await secrets.open_vault(tx, tmp_path / "new")
         assert await secrets.get_secret(tx, new, owner="a", name="two") == f"{PLAIN} two"
         assert await secrets.seal_anew(tx, both) == 0
+
+
+async def test_a_fingerprint_outlives_the_key_and_confirms_no_guess(
+    database: Database, tmp_path: Path
+) -> None:
+    async with database.transaction() as tx:
+        vault = await secrets.open_vault(tx, tmp_path)
+        first = await secrets.fingerprint(tx, vault, "https://me:pw@host/")
+        assert await secrets.fingerprint(tx, vault, "https://me:other@host/") != first
+        path = tmp_path / KEY_FILE
+        path.write_text(f"00000000 {base64.b64encode(bytes(32)).decode()}\n{path.read_text()}")
+        await secrets.open_vault(tx, tmp_path)
+        path.write_text(path.read_text().splitlines()[0])
+        renewed = await secrets.open_vault(tx, tmp_path)
+        assert await secrets.fingerprint(tx, renewed, "https://me:pw@host/") == first
+        await secrets.delete_secret(tx, owner="instance", name="fingerprint")
+        # Another installation: who knows the address cannot tell that it is the same.
+        assert await secrets.fingerprint(tx, renewed, "https://me:pw@host/") != first

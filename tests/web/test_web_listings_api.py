@@ -87,9 +87,23 @@ async def test_passwords_in_addresses_are_shown_to_nobody(stage: SeriesStage) ->
         everything = made.text + (await client.get(f"{API}/listings")).text
         everything += (await client.get(f"{API}/series/{made.json()['series_id']}")).text
         assert "geheim-4711" not in everything
-        assert "geheim-4711" not in (await client.get(f"{API}/opml")).text
+        everything += (await client.get(f"{API}/series/find", params={"platform": "feeds", "q": url})).text
+        everything += (await client.get(f"{API}/opml")).text
+        assert "geheim-4711" not in everything
+        assert (await client.get(f"{API}/opml?secrets=true")).status_code == 403
         async with program(stage.web, "admin") as admin:
-            assert "geheim-4711" in (await admin.get(f"{API}/opml")).text
+            assert "geheim-4711" not in (await admin.get(f"{API}/opml")).text
+            assert "geheim-4711" in (await admin.get(f"{API}/opml?secrets=true")).text
+
+
+async def test_a_private_feed_is_picked_by_the_key_that_is_shown(stage: SeriesStage) -> None:
+    async with program(stage.web) as client, WebServer() as server:
+        server.say("/feed", FEED)
+        wish = {"platform": "feeds", "query": server.url("/feed", login="me:geheim-4711")}
+        found = await client.get(f"{API}/series/find", params={"platform": "feeds", "q": wish["query"]})
+        (one,) = found.json()["found"]
+        made = await client.post(f"{API}/series", json={**wish, "title": "S", "pick": one["key"]})
+        assert made.status_code == 201, made.text
 
 
 async def test_a_list_of_feeds_goes_in_and_comes_out(stage: SeriesStage) -> None:

@@ -43,13 +43,14 @@ from headgate.outflow.notify import Notifier
 from headgate.outflow.push_addresses import PushAddresses
 from headgate.outflow.push_out import Pusher, PushOut
 from headgate.outflow.sender import Sender
-from headgate.storage.database import Database
+from headgate.storage.database import Database, Tx
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault
+from headgate.storage.vault import Vault
 
 
 @dataclass(frozen=True)
 class StoredSecrets:
-    """Secrets of accounts, unsealed when a connection is opened."""
+    """Sealed secrets, and what opens them."""
 
     database: Database
     data_dir: Path
@@ -60,9 +61,12 @@ class StoredSecrets:
             names = await list_secret_names(tx, owner)
             if not names:
                 return {}
-            vault = await open_vault(tx, self.data_dir)
+            vault = await self.vault(tx)
             found = {name: await get_secret(tx, vault, owner=owner, name=name) for name in names}
         return {name: secret for name, secret in found.items() if secret is not None}
+
+    async def vault(self, tx: Tx) -> Vault:
+        return await open_vault(tx, self.data_dir)
 
 
 @dataclass(frozen=True)

@@ -221,15 +221,18 @@ def export(
         Path | None, typer.Argument(metavar="FILE", help="Where to; standard output if not given.")
     ] = None,
     *,
+    with_secrets: Annotated[
+        bool, typer.Option("--with-secrets", help="With the logins and tokens in addresses.")
+    ] = False,
     yes: Yes = False,
 ) -> None:
-    """Write all feeds as OPML, with the series that they bring; passwords in addresses are in it."""
+    """Write all feeds as OPML, with the series that they bring."""
     if file is not None and file.exists():
         confirm(f"Replace {file}?", yes=yes)
 
     async def work(desk: Desk) -> None:
         async with open_sources(desk, FEEDS) as sources:
-            document = await OpmlLists(sources).write()
+            document = await OpmlLists(sources).write(with_secrets=with_secrets)
         if file is None:
             typer.echo(document, nl=False)
             return

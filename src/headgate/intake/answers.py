@@ -11,9 +11,9 @@ from headgate.domain.rules import ChannelRules
 from headgate.storage.listings import ListingRow, Source
 
 
-def is_quiet(listing: ListingRow, listed: Listed) -> bool:
+def is_quiet(listing: ListingRow, listed: Listed, *, address: str) -> bool:
     """Tell whether nothing but times is to be written: then many polls end in one round trip."""
-    stays = listed.cursor == listing.cursor and listed.moved_to in ("", listing.key)
+    stays = listed.cursor == listing.cursor and listed.moved_to in ("", address)
     return listed.unchanged and stays and not listing.host_failures and not listing.failures
 
 

@@ -9,8 +9,10 @@ from uuid import UUID
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import UserError
 from headgate.domain.title_patterns import TitlePattern
+from headgate.intake.listing_addresses import ListingAddresses, is_sealed
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
+from headgate.kernel.logs import mask_url
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage import hosts, listings, series
 from headgate.storage.channels import list_accounts, upsert_account
@@ -110,19 +112,24 @@ class ListingSources:
 
     async def _insert(self, tx: Tx, account: AccountRef, found: FoundChannel, *, now: datetime) -> Added:
         platform = account.platform
-        host = HostName(platform, self.links.host_of(platform, found.key))
+        address = self.links.key_of(platform, found.key)
+        addresses = ListingAddresses(tx, self.links.secrets)
+        key = await addresses.key_of(address)
+        host = HostName(platform, self.links.host_of(platform, address))
         swept = "sweep" in self.links.manifest(platform).capabilities
         await hosts.upsert_host(tx, host, swept=swept, now=now)
         added = await listings.insert_listing(
             tx,
             self.ids.new(),
             platform=platform,
-            key=found.key,
-            title=found.title or found.key,
+            key=key,
+            title=mask_url(found.title) or key,
             host=host.name,
             reader_id=account.id,
             now=now,
         )
         if added is None:
-            raise UserError(f"{found.key} is followed already, but not as a listing.")
+            raise UserError(f"{key} is followed already, but not as a listing.")
+        if is_sealed(key):
+            await addresses.keep(added.channel_id, address)
         return added

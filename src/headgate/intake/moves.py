@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from headgate.intake.listing_addresses import ListingAddresses
 from headgate.intake.requests import remove_channel
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
@@ -18,12 +19,16 @@ from headgate.storage.news import NOTIFY
 log = get_logger("intake")
 
 
-async def move(tx: Tx, listing: ListingRow, *, key: str, host: HostName, now: datetime) -> bool:
+async def move(
+    tx: Tx, listing: ListingRow, addresses: ListingAddresses, *, address: str, host: HostName, now: datetime
+) -> bool:
     """Follow a listing to its new address; true if it was joined with the one there, and is no more."""
+    key = await addresses.key_of(address)
     into_id = await joining.find_other(tx, listing.channel_id, platform=listing.platform, key=key)
     if into_id is None:
         await hosts.upsert_host(tx, host, swept=listing.swept, now=now)
         if await listings.move_listing(tx, listing.channel_id, key=key, host=host.name):
+            await addresses.keep(listing.channel_id, address)
             await joining.note_alias(tx, listing.channel_id, key=listing.key, now=now)
         return False
     await listings.lock_listings(tx, [listing.channel_id, into_id])

@@ -12,6 +12,7 @@ from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import Elsewhere, UserError, WorkError
 from headgate.domain.opml import LONGEST_ADDRESS, OpmlFeed, parse_opml, write_opml
 from headgate.domain.title_patterns import TitlePattern
+from headgate.intake.listing_addresses import ListingAddresses, shown_address
 from headgate.intake.listing_sources import ListingSources, NewSource
 from headgate.lanes.links import AccountRef
 from headgate.storage import series
@@ -68,13 +69,16 @@ class OpmlLists:
             refused += taking.refused
         return Imported(added, known, refused)
 
-    async def write(self, *, with_logins: bool = True) -> str:
+    async def write(self, *, with_secrets: bool = False) -> str:
         """Return all feeds that are followed, as a document; one that brings two series is there twice."""
         async with self.sources.database.transaction() as tx:
             sourced = await series.list_sourced(tx, platform=PLATFORM)
+            urls = {one.channel_id: one.key for one in sourced}
+            if with_secrets:
+                urls = await ListingAddresses(tx, self.sources.links.secrets).addresses_of(urls)
         feeds = [
             OpmlFeed(
-                one.key if with_logins else _without_login(one.key),
+                shown_address(urls[one.channel_id]),
                 one.title,
                 series=one.series_title,
                 pattern=one.pattern,
@@ -110,12 +114,6 @@ class OpmlLists:
         return replace(feed, url=url)
 
 
-def _without_login(address: str) -> str:
-    scheme, slashes, rest = address.partition("//")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"
-
-
 class _Taking:
     """One batch, in one transaction."""
 
@@ -126,13 +124,16 @@ class _Taking:
         self.refused: list[Refusal] = []
 
     async def take(self, feeds: Sequence[OpmlFeed]) -> None:
-        sourced = await series.list_sourced(self.tx, platform=PLATFORM, keys=[feed.url for feed in feeds])
+        addresses = ListingAddresses(self.tx, self.sources.links.secrets)
+        keys = {feed.url: await addresses.key_of(feed.url) for feed in feeds}
+        sourced = await series.list_sourced(self.tx, platform=PLATFORM, keys=list(keys.values()))
         brought = {(one.key, one.series_title.lower()) for one in sourced}
         listed = {one.key for one in sourced}
         titled = await series.list_titled(self.tx, [feed.series for feed in feeds if feed.series])
         named = {title.lower(): series_id for title, series_id in titled.items()}
         for feed in feeds:
-            if feed.url in listed and (not feed.series or (feed.url, feed.series.lower()) in brought):
+            key = keys[feed.url]
+            if key in listed and (not feed.series or (key, feed.series.lower()) in brought):
                 self.known.append(feed)
             else:
                 await self._add(feed, named)
@@ -141,8 +142,7 @@ class _Taking:
 
     async def _add(self, feed: OpmlFeed, named: dict[str, UUID]) -> None:
         try:
-            title = feed.title or _without_login(feed.url)
-            source = NewSource(FoundChannel(feed.url, title, "listing"))
+            source = NewSource(FoundChannel(feed.url, feed.title, "listing"))
             added = await self.sources.add_in(self.tx, self.account, source, now=self.now)
         except UserError as error:
             self.refused.append(Refusal(feed, str(error)))

@@ -31,6 +31,7 @@ from headgate.domain.schedule import JITTER
 from headgate.intake.answers import facts_of, is_quiet, join_parts, with_resets
 from headgate.intake.entries import Answered
 from headgate.intake.hosts import claim_probe, may_retry, note_failure
+from headgate.intake.listing_addresses import ListingAddresses, read_address
 from headgate.intake.measures import poll_of
 from headgate.intake.moves import move
 from headgate.intake.rules import RulesCache
@@ -100,6 +101,8 @@ class Look:
 class Answer:
     """All parts of an answer as one, and what of it is new."""
 
+    address: str
+    """The one that was asked, with its secrets."""
     listed: Listed
     news: News = field(default_factory=News)
 
@@ -201,6 +204,7 @@ class Poller:
         listing = look.listing
         wants_whole = listing.asked or listing.polls % WHOLE_EVERY == WHOLE_EVERY - 1
         cursor = {} if wants_whole else listing.cursor
+        address = await read_address(job.database, self.links.secrets, listing.channel_id, key=listing.key)
         parts: list[Listed] = []
         while not parts or (parts[-1].more and len(parts) < MOST_PARTS):
             # An answer that has begun is read to its end; what has not begun waits outside of its slot.
@@ -208,11 +212,11 @@ class Poller:
             async with self.links.call(
                 look.account, "list", host=listing.host, patience_s=patience_s
             ) as link:
-                parts.append(await link.list(listing.key, cursor))
+                parts.append(await link.list(address, cursor))
             cursor = parts[-1].cursor
         listed = join_parts(parts)
         if listed.unchanged:
-            return Answer(listed)
+            return Answer(address, listed)
         async with job.database.autocommit() as tx:
             sources = (await listings.list_sources(tx, [listing.channel_id]))[listing.channel_id]
             answered = Answered(
@@ -225,11 +229,11 @@ class Poller:
                 loose_keys=listed.loose_keys,
                 told_before=listing.told_before,
             )
-            return Answer(listed, await tell_news(tx, [answered]))
+            return Answer(address, listed, await tell_news(tx, [answered]))
 
     async def _succeed(self, job: Job[UUID], look: Look, answer: Answer) -> None:
         listing, now = look.listing, look.now
-        if is_quiet(listing, answer.listed):
+        if is_quiet(listing, answer.listed, address=answer.address):
             standing = self._standing(look, answer, changed=False)
             if standing.tier == listing.tier:
                 due_at = self._next(look, standing)
@@ -239,7 +243,7 @@ class Poller:
                 _count(job, look, "unchanged", outcome="done")
                 return
         async with job.finish() as tx:
-            if await self._move(tx, look, answer.listed):
+            if await self._move(tx, look, answer):
                 _count(job, look, "joined", outcome="done")
                 return
             rules = (
@@ -297,15 +301,16 @@ class Poller:
         if listed.numbers_reset is not None:
             await listings.note_reset(tx, listing.channel_id, numbers_reset=listed.numbers_reset)
 
-    async def _move(self, tx: Tx, look: Look, listed: Listed) -> bool:
+    async def _move(self, tx: Tx, look: Look, answer: Answer) -> bool:
         """Follow a listing that moved for good; true if it is another one now, which is looked at instead."""
-        listing = look.listing
-        if not listed.moved_to or listed.moved_to == listing.key:
+        listing, listed = look.listing, answer.listed
+        if listed.moved_to in ("", answer.address):
             return False
         # Before its address changes, which may be what it is called by.
         await listings.title_listing(tx, listing.channel_id, title=listed.title or listing.title)
         host = HostName(listing.platform, self.links.host_of(listing.platform, listed.moved_to))
-        return await move(tx, listing, key=listed.moved_to, host=host, now=look.now)
+        addresses = ListingAddresses(tx, self.links.secrets)
+        return await move(tx, listing, addresses, address=listed.moved_to, host=host, now=look.now)
 
     def _standing(self, look: Look, answer: Answer, *, changed: bool) -> Standing:
         listing, listed, now = look.listing, answer.listed, look.now

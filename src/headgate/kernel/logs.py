@@ -10,9 +10,10 @@ from typing import Any, Literal, cast
 
 import structlog
 
+from headgate.kernel.masking import MASK, mask_addresses
+
 LogFormat = Literal["auto", "json", "console"]
 
-MASK = "•••"
 _SECRET_NAME = re.compile(
     r"(password|passwd|secret|token|api_?key|authorization|cookie|session_?id|private|credential)",
     re.IGNORECASE,
@@ -25,6 +26,7 @@ _PARAMETER = re.compile(r"\b(\w*(?:password|passwd|secret|token|api_?key)=)[^&\s
 
 def mask_url(text: str) -> str:
     """Hide the password and the secret parameters inside any address in the text."""
+    text = mask_addresses(text)
     text = _DATABASE_PASSWORD.sub(rf"\1:{MASK}@", text)
     text = _URL_PASSWORD.sub(rf"\1:{MASK}@", text)
     return _PARAMETER.sub(rf"\1{MASK}", text)
@@ -80,7 +82,8 @@ def configure_logs(*, level: str, log_format: LogFormat) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for noisy in ("pgqueuer", "uvicorn.access", "uvicorn.error", "asyncio"):
+    # httpx and httpcore name every address they call.
+    for noisy in ("pgqueuer", "uvicorn.access", "uvicorn.error", "asyncio", "httpx", "httpcore"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
     # It warns at each try to connect; that the database is away is said once, by the storage layer.
     logging.getLogger("psycopg.pool").setLevel(max(logging.ERROR, root.level))

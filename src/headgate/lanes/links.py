@@ -14,16 +14,24 @@ from headgate.domain.errors import AuthFailed, Elsewhere, Restricted, WorkError
 from headgate.domain.pacing import HORIZON_S, LanePlan
 from headgate.lanes.lane import Lanes
 from headgate.lanes.plans import plan_lanes
+from headgate.storage.database import Tx
 from headgate.storage.gathering import Gatherer
+from headgate.storage.vault import Vault
 
 HOST_KINDS: frozenset[CallKind] = frozenset({"list", "sweep", "find"})
 """Calls that a host counts, whoever makes them."""
 
 
 class Secrets(Protocol):
-    """Where an account's secrets come from."""
+    """Where secrets come from."""
 
-    async def secrets_of(self, account_id: UUID) -> Mapping[str, str]: ...
+    async def secrets_of(self, account_id: UUID) -> Mapping[str, str]:
+        """Return the secrets of an account by name."""
+        ...
+
+    async def vault(self, tx: Tx) -> Vault:
+        """Return what seals and opens secrets."""
+        ...
 
 
 @dataclass(frozen=True)

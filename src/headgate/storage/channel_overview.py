@@ -8,6 +8,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from headgate.domain.progress import Progress
+from headgate.kernel.masking import mask_addresses
 from headgate.storage.database import Tx
 from headgate.storage.progress import list_progress
 from headgate.storage.queries import load_queries
@@ -76,8 +77,10 @@ async def list_channels(tx: Tx, *, after: ChannelPlace, limit: int) -> list[Chan
 
 
 async def find_channels(tx: Tx, reference: str) -> list[NamedChannel]:
-    """Return the channels that an id, a key or a title names."""
-    return await tx.all(NamedChannel, Q["find_channels"], reference=reference)
+    """Return the channels that an id, a key or a title names; an address may hold its secrets."""
+    return await tx.all(
+        NamedChannel, Q["find_channels"], reference=reference, shown=mask_addresses(reference)
+    )
 
 
 async def list_names(tx: Tx) -> list[str]:

@@ -20,11 +20,12 @@ order by lower(c.title), c.id
 limit %(limit)s::int
 
 -- name: find_channels
--- By id, by the platform's key, or by title, whatever its case.
+-- By id, by the platform's key, of which a person may leave out the fingerprint of its secrets, or by title, whatever its case.
 select c.id, c.platform, c.key, c.scope, c.kind, c.title, c.message_scan_enabled, c.parent_id,
     coalesce(p.title, '') as parent_title, coalesce(headgate_switched_off(c.parent_id), '') as parent_off, c.settings
 from channel c left join channel p on p.id = c.parent_id
 where c.id::text = lower(%(reference)s::text) or c.key = %(reference)s or lower(c.title) = lower(%(reference)s)
+   or c.kind = 'listing' and starts_with(c.key, %(shown)s || '#')
 order by c.platform, c.key, c.scope
 limit 20
 

@@ -137,9 +137,8 @@ where id = %(channel_id)s and not exists (
 update listing set host = %(host)s where channel_id = %(channel_id)s
 
 -- name: title_listing
--- Only a channel that is still called by its address, with its login or without, takes the name that it gives itself.
-update channel set title = %(title)s
-where id = %(channel_id)s and title in (key, regexp_replace(key, '//[^/@]*@', '//'))
+-- Only a channel that is still called by its address takes the name that it gives itself.
+update channel set title = %(title)s where id = %(channel_id)s and title = key
 
 -- name: note_reset
 -- Whether chapter numbers begin anew with each volume, as the source tells.

@@ -128,7 +128,10 @@ select platform, key, scope, %(now)s from channel where id = any(%(channel_ids)s
 on conflict do nothing
 
 -- name: delete_channels
--- Everything else hangs on them.
+-- Everything else hangs on them, but for their sealed addresses.
+with secrets as (
+    delete from secret where owner in (select 'listing:' || c.id from unnest(%(channel_ids)s::uuid[]) as c (id))
+)
 delete from channel where id = any(%(channel_ids)s::uuid[])
 
 -- name: discard_letters

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from headgate.domain.errors import UserError
+from headgate.kernel.randomness import secret_bytes
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 from headgate.storage.vault import KEY_FILE, Sealed, Vault, make_vault, read_vault
 
 Q = load_queries("secrets")
+
+_INSTANCE = "instance"
+_FINGERPRINT = "fingerprint"
+_FINGERPRINT_KEY_BYTES = 32
+_FINGERPRINT_CHARACTERS = 12
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,26 @@ async def put_secret(tx: Tx, vault: Vault, plain: str, *, owner: str, name: str)
 async def get_secret(tx: Tx, vault: Vault, *, owner: str, name: str) -> str | None:
     row = await tx.one(_Row, Q["get_secret"], owner=owner, name=name)
     return None if row is None else _open(vault, row)
+
+
+async def list_secrets(tx: Tx, vault: Vault, owners: Sequence[str], *, name: str) -> dict[str, str]:
+    """Return one secret of each of the owners that have it."""
+    rows = await tx.all(_Row, Q["list_secrets"], owners=list(owners), name=name)
+    return {row.owner: _open(vault, row) for row in rows}
+
+
+async def fingerprint(tx: Tx, vault: Vault, plain: str) -> str:
+    """Return a short name for a secret, always the same one.
+
+    It is keyed with a secret of its own, so that a stored name confirms no guess; a new vault key keeps it.
+    """
+    place = {"owner": _INSTANCE, "name": _FINGERPRINT}
+    key = await get_secret(tx, vault, **place)
+    if key is None:
+        sealed = vault.seal(secret_bytes(_FINGERPRINT_KEY_BYTES).hex(), **place)
+        await tx.execute(Q["insert_secret"], **place, **vars(sealed))
+        key = await get_secret(tx, vault, **place) or ""
+    return hmac.new(key.encode(), plain.encode(), hashlib.sha256).hexdigest()[:_FINGERPRINT_CHARACTERS]
 
 
 async def list_secret_names(tx: Tx, owner: str) -> list[str]:

@@ -9,6 +9,16 @@ on conflict (owner, name) do update set key_id = excluded.key_id, ciphertext = e
 select owner, name, key_id, ciphertext from secret
 where owner = %(owner)s::text and name = %(name)s::text
 
+-- name: insert_secret
+-- The first value is the one that is kept.
+insert into secret (owner, name, key_id, ciphertext)
+values (%(owner)s::text, %(name)s::text, %(key_id)s::text, %(ciphertext)s::bytea)
+on conflict (owner, name) do nothing
+
+-- name: list_secrets
+-- One secret of each of some owners, for those that have it.
+select owner, name, key_id, ciphertext from secret where owner = any(%(owners)s::text[]) and name = %(name)s::text
+
 -- name: list_secret_names
 -- What is set can be shown; the values cannot.
 select name from secret where owner = %(owner)s::text order by name

@@ -13,6 +13,7 @@ from headgate.domain.recurrence import describe
 from headgate.domain.rhythm import tier_text
 from headgate.domain.windows import minute_text
 from headgate.kernel.clock import Clock
+from headgate.kernel.logs import mask_url
 from headgate.web import wording
 from headgate.web.assets import Assets
 
@@ -52,6 +53,7 @@ class Renderer:
             "browser": wording.browser,
             "latency": wording.latency,
             "outside": wording.outside,
+            "without_secrets": mask_url,
         }
 
     def render(self, template: str, **context: Any) -> HTMLResponse:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import unquote
 
 import httpx
 
 from headgate.connectors.feeds.http1 import Origin
 from headgate.domain.errors import Malformed
+from headgate.kernel.masking import MASK, mask_addresses
 
 _SCHEMES = {"http": 80, "https": 443}
 _WITH_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?=//|https?:)", re.IGNORECASE)
@@ -28,7 +30,7 @@ class Address:
 
     @property
     def key(self) -> str:
-        """The address in full, as a listing is called."""
+        """The address in full, with its secrets: what is asked for."""
         if self.login is None:
             return str(self.url)
         return str(self.url.copy_with(username=self.login[0], password=self.login[1]))
@@ -57,8 +59,9 @@ class Address:
         return self.url.raw_path
 
     def __str__(self) -> str:
-        """Return what may be shown: neither login nor parameters, which often are secrets too."""
-        return f"{self.host}{self.url.path}"
+        """Return what may be shown: host and path, without secrets."""
+        path = self.url.raw_path.partition(b"?")[0].decode("ascii")
+        return unquote(mask_addresses(f"https://{self.host}{path}").removeprefix("https://"))
 
     __repr__ = __str__
 
@@ -87,6 +90,8 @@ def parse_address(text: str) -> Address:
     if text.lower().startswith("feed:"):
         rest = text[5:]
         text = f"http:{rest}" if rest.startswith("//") else rest
+    if MASK in unquote(text):
+        raise Malformed("this address leaves out its login or token; it is needed in full")
     try:
         url = httpx.URL(text)
     except (httpx.InvalidURL, ValueError, TypeError) as error:

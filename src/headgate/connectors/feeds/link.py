@@ -17,6 +17,7 @@ from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import Malformed, Transient
 from headgate.domain.listings import Listed
 from headgate.kernel.clock import Clock
+from headgate.kernel.masking import mask_addresses
 
 _CONDITIONS = {"etag": "If-None-Match", "modified": "If-Modified-Since"}
 _VALIDATORS = {"etag": "etag", "modified": "last-modified"}
@@ -97,7 +98,8 @@ class FeedsLink(ListingLink):
         return parse_feed(
             answer.body,
             content_type=answer.headers.get("content-type", ""),
-            base=str(answer.address.url),
+            # A link without a path of its own is completed by this address, and then shown.
+            base=mask_addresses(str(answer.address.url)),
             now=self._clock.now(),
             max_entries=self._max_entries,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from fastapi import Response, UploadFile
+from fastapi import HTTPException, Response, UploadFile
 from pydantic import BaseModel, Field
 
 from headgate.domain.opml import LARGEST_BYTES, LONGEST_ADDRESS, LONGEST_TITLE, OpmlFeed
@@ -102,9 +102,14 @@ async def add(site: CurrentSite, body: FeedWish) -> FeedAdded:
 
 
 @routes.get("/opml", door=scope("read"), tags=["feeds"], response_class=Response)
-async def export(site: CurrentSite, caller: CurrentCaller) -> Response:
-    """Return all feeds as OPML 2.0, with their series; passwords in addresses only with the scope `admin`."""
-    written = await OpmlLists(site.sources).write(with_logins="admin" in caller.scopes)
+async def export(site: CurrentSite, caller: CurrentCaller, *, secrets: bool = False) -> Response:
+    """Return all feeds as OPML 2.0, with their series.
+
+    With `secrets`, which needs the scope `admin`, the logins and tokens in their addresses are in it.
+    """
+    if secrets and "admin" not in caller.scopes:
+        raise HTTPException(403, "Only an administrator may export the secrets of feeds.")
+    written = await OpmlLists(site.sources).write(with_secrets=secrets)
     headers = {"content-disposition": 'attachment; filename="headgate.opml"'}
     return Response(written, media_type="text/x-opml; charset=utf-8", headers=headers)
 

@@ -14,6 +14,7 @@ from headgate.domain.opml import LONGEST_ADDRESS, LONGEST_TITLE
 from headgate.domain.text import containing
 from headgate.intake.listing_requests import detach, remove_series
 from headgate.intake.listing_sources import NewSource, SourceAdded
+from headgate.kernel.logs import mask_url
 from headgate.outflow import reading
 from headgate.storage import series
 from headgate.storage.database import Tx
@@ -138,7 +139,7 @@ async def find(
     """Ask a platform which listings a title or an address may mean; nothing is kept."""
     found = await find_listings(site, platform, q)
     return FindingsAnswer(
-        found=[FoundAnswer(key=one.key, title=one.title, is_series=one.is_series) for one in found]
+        found=[FoundAnswer(key=mask_url(one.key), title=one.title, is_series=one.is_series) for one in found]
     )
 
 

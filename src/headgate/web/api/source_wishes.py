@@ -20,7 +20,10 @@ _MOST_NAMED = 5
 
 
 class FoundAnswer(BaseModel):
-    """A listing that may be meant; `key` names it in `POST /series`."""
+    """A listing that may be meant; `key` names it in `POST /series`.
+
+    A key without its secrets (`•••`) is for `pick`, next to the query that found it.
+    """
 
     key: str
     title: str
@@ -87,7 +90,10 @@ def typed_title(title: str) -> str:
 
 
 def _named(found: Sequence[FoundChannel], key: str) -> FoundChannel | None:
-    return next((one for one in found if one.key == key), None)
+    """Return the one with this key, written in full or as it is shown."""
+    shown = [one for one in found if mask_url(one.key) == key]
+    exact = next((one for one in found if one.key == key), None)
+    return exact or (shown[0] if len(shown) == 1 else None)
 
 
 def _only(found: Sequence[FoundChannel]) -> FoundChannel:
