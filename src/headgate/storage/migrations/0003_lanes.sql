@@ -266,3 +266,58 @@ begin
     where lanes.kinds is not null;
 end
 $$;
+
+-- Accounts, whose calls the lanes pace, and what each has seen.
+
+create table account (
+    id uuid primary key,
+    platform text not null,
+    name text not null,
+    state text not null default 'active' check (state in ('active', 'needs_login', 'restricted', 'banned')),
+    state_reason text not null default '',
+    established boolean not null default false,
+    -- Which sign-in this is: what an older session meets is no news about this one.
+    sign_in int not null default 0,
+    -- Its listener's last sign of life, in real time; with a healthy one the schedule is only a safety net.
+    listening_at timestamptz,
+    -- The same in product time, kept when it ends: what happened since was not heard.
+    heard_at timestamptz,
+    -- When its channels are listed again, empty until it follows one; raised when something unknown was heard.
+    discover_at timestamptz,
+    discover_seq bigint not null default 0,
+    discovered_at timestamptz,
+    discover_error text not null default '',
+    created_at timestamptz not null,
+    unique (platform, name)
+);
+
+create index account_discover on account (discover_at);
+
+-- What an account has been able to see: only what is not here is new.
+create table seen_channel (
+    account_id uuid not null references account (id) on delete cascade,
+    key text not null,
+    first_at timestamptz not null,
+    primary key (account_id, key)
+);
+
+-- Channels that a person removed: discovery does not bring them back.
+create table removed_channel (
+    platform text not null,
+    key text not null,
+    scope text not null,
+    removed_at timestamptz not null,
+    primary key (platform, key, scope)
+);
+
+-- Whether a listener that gave its last sign of life then is there.
+create function headgate_listens(listening_at timestamptz) returns boolean language sql volatile parallel safe
+return coalesce(listening_at > headgate_real_now() - interval '90 seconds', false);
+
+create table account_calls (
+    account_id uuid not null references account (id) on delete cascade,
+    day date not null,
+    kind text not null,
+    calls bigint not null,
+    primary key (account_id, day, kind)
+);
