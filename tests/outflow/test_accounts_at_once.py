@@ -141,7 +141,9 @@ async def test_whoever_goes_on_with_an_account_finds_its_lease_free(
             (reminder,) = await tx.raw("select id from reminder")
             later = parts.clock.now() + timedelta(seconds=1)
             now = parts.clock.now()
-            await make_run(tx, reminder["id"], trigger="person", fire_at=later, now=now, ids=parts.ids)
+            await make_run(
+                tx, reminder["id"], trigger="person", fire_at=later, now=now, ids=parts.ids, beside=True
+            )
         worker = parts.worker()
         running = asyncio.create_task(worker.run())
         try:
