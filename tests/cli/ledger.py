@@ -75,14 +75,14 @@ class Ledger:
     def values(self, sql: str, *arguments: Any) -> list[Any]:
         return [next(iter(row.values())) for row in self.rows(sql, *arguments)]
 
-    def add_user(self, name: str) -> UUID:
+    def add_user(self, name: str, role: str = "member") -> UUID:
         """Let somebody be there who can be told things."""
         user_id = uuid4()
         self.rows(
-            "insert into app_user (id, name, password_hash, role, created_at)"
-            " values ($1, $2, '', 'member', $3)",
+            "insert into app_user (id, name, password_hash, role, created_at) values ($1, $2, '', $3, $4)",
             user_id,
             name,
+            role,
             self.now,
         )
         return user_id

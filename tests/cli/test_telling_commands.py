@@ -9,8 +9,8 @@ from loopback_site import Site
 
 @pytest.fixture
 def told(ledger: Ledger, site: Site) -> Ledger:
-    """Ada follows a feed that had news since."""
-    ledger.add_user("Ada")
+    """Ada, who may push to this machine, follows a feed that had news since."""
+    ledger.add_user("Ada", "admin")
     feed = site.feed("/feed.xml", "The Blog", "Old post")
     ledger.said("feed", "add", feed)
     ledger.carry_out("poll", "ingest")
@@ -79,7 +79,7 @@ def test_quiet_hours_are_set_shown_and_ended(ledger: Ledger) -> None:
 
 
 def test_an_address_is_added_tested_switched_and_removed(ledger: Ledger, site: Site) -> None:
-    ledger.add_user("Ada")
+    ledger.add_user("Ada", "admin")
     assert "Ada has no address yet" in ledger.said("push", "list")
     said = ledger.said("push", "add", site.push_url, "--name", "Phone")
     assert "Notifications for Ada go out to Phone" in said

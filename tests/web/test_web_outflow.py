@@ -124,11 +124,13 @@ async def test_a_button_pressed_twice_begins_one_run(world: WebWorld) -> None:
     account_id = await add_targets(world, "a")
     async with world.signed_in() as client:
         path = await plan(world, client, account_id)
-        for _ in range(2):
+        for beside in ("", "yes"):
             question = (await client.get(f"{path}/run")).text
             asked = re.search(r'name="run_id" value="([^"]+)"', question)
             assert asked is not None
-            made = [await post(client, f"{path}/run", run_id=asked[1]) for _ in range(2)]
+            # The second time the page warns that a run is under way, and the button confirms it.
+            assert f'name="beside" value="{beside}"' in question
+            made = [await post(client, f"{path}/run", run_id=asked[1], beside=beside) for _ in range(2)]
             assert [one.headers["location"] for one in made] == [f"/runs/{asked[1]}"] * 2
         assert (await client.get("/runs")).text.count("data-row") == 2
 
