@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 from headgate.domain.filters import Candidate
 from headgate.domain.messages import Lens
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.schedule_knobs import IntakeKnobs
 from headgate.intake.judging import Judge
 from headgate.intake.rules import RulesCache
 from headgate.jobs.execution import Execution
@@ -145,7 +145,7 @@ class JudgingBench:
 
     def __post_init__(self) -> None:
         self.ids = Ids(self.clock, Randomness(1))
-        self.rules = RulesCache(Knobs(), self.clock)
+        self.rules = RulesCache(IntakeKnobs(), self.clock)
         self.kinds = Kinds([Judge(self.rules, self.clock, lambda _: OFFERED).kind()])
         execution = Execution(self.kinds, self.database, self.clock, Randomness(2), self.ids)
         self.stepper = Stepper(execution, self.connection, uuid4(), 60)

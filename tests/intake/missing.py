@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from headgate.domain.messages import Message
 from headgate.domain.misses import MISS_CAP, PAUSES_S
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.schedule_knobs import IntakeKnobs
 from headgate.ingest.items import Ingest
 from headgate.intake.accept import accept_messages
 from headgate.intake.again import SingleMessages
@@ -232,7 +232,7 @@ def build_missing(database: Database, url: str) -> Missing:
     world.add_stream(STREAM)
     ids = Ids(clock, Randomness(1))
     links = Links({"simulated": SimulatedConnector(world)}, Lanes(database, clock), NoSecrets())
-    rules = RulesCache(Knobs(), clock)
+    rules = RulesCache(IntakeKnobs(), clock)
     messages = SingleMessages(links, rules, clock, ids)
     kinds = Kinds([MissRetries(messages).kind(), Rechecks(messages).kind(), Ingest(clock, ids).kind()])
     return Missing(database, url, clock, world, ids, links, rules, kinds)

@@ -11,7 +11,7 @@ from judging_bench import START, JudgingBench, Q, open_bench
 
 from headgate.domain.filters import Candidate
 from headgate.domain.rules import ChannelRules
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.schedule_knobs import IntakeKnobs
 from headgate.intake.rules import FRESH_S, RulesCache
 from headgate.storage import intake_settings
 from headgate.storage.database import Database
@@ -38,12 +38,12 @@ async def test_rules_are_built_once_and_again_after_a_change(bench: JudgingBench
     await bench.set(channel, extensions=["rar"], every_nth=2)
     after = await _get(bench, channel)
     assert after.judge(ZIP).verdict == "extension"
-    assert after.schedule == Knobs(every_nth=2)
+    assert after.schedule == IntakeKnobs(every_nth=2)
 
 
 async def test_the_deployment_says_what_no_layer_says(bench: JudgingBench) -> None:
     channel = await bench.add_channel()
-    cache = RulesCache(Knobs(hot_s=90), bench.clock)
+    cache = RulesCache(IntakeKnobs(hot_s=90), bench.clock)
     async with bench.database.transaction() as tx:
         assert (await cache.get(tx, channel)).schedule.hot_s == 90
 

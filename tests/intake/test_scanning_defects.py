@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from bench import REST_S, Bench, ProcessGone
 
-from headgate.domain.messages import LiveEvent, Message, Span
+from headgate.domain.messages import Head, LiveEvent, Message, Span
 from headgate.storage import streams
 from headgate.storage.dead_letters import list_dead_letters
 from headgate.storage.rechecks import ask_rechecks
@@ -251,8 +251,8 @@ async def test_positions_are_ordered_as_numbers(proving: Bench) -> None:
     assert covered.spans == [Span(998, 1001)]
     # A check that comes late does not lower the head, and holes above 1000 are newer than those below 998.
     channel_id, now = explained.stream.id, proving.clock.now()
-    await proving.do(lambda tx: streams.raise_heads(tx, {channel_id: 1005}, now=now))
-    await proving.do(lambda tx: streams.raise_heads(tx, {channel_id: 999}, now=now))
+    await proving.do(lambda tx: streams.raise_heads(tx, {channel_id: Head(1005)}, now=now))
+    await proving.do(lambda tx: streams.raise_heads(tx, {channel_id: Head(999)}, now=now))
     assert (await proving.stream()).head == 1005
     holes = await proving.do(
         lambda tx: streams.list_holes(tx, channel_id, bound=1006, direction="both", now=now)

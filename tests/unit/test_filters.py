@@ -12,7 +12,7 @@ from settings_strategies import CANDIDATES, LAYERS
 
 from headgate.domain.channel_settings import ChannelSettings, WrongSettings, merge_layers
 from headgate.domain.filters import Candidate, Filter, effective_filter, verdict
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.schedule_knobs import IntakeKnobs, Knobs
 from headgate.kernel.settings import IntakeSettings
 
 pytestmark = pytest.mark.once
@@ -184,4 +184,4 @@ def test_every_knob_can_be_set_per_deployment_and_per_channel_within_the_same_li
         (number,) = [kind for kind in channel["properties"][name]["anyOf"] if kind["type"] != "null"]
         limits = {key: deployment["properties"][name][key] for key in ("minimum", "maximum", "type")}
         assert limits == {key: number[key] for key in ("minimum", "maximum", "type")}
-    assert Knobs(**IntakeSettings().model_dump()) == Knobs()
+    assert IntakeKnobs(**IntakeSettings().model_dump()) == IntakeKnobs()

@@ -42,10 +42,12 @@ order by n.at, n.id
 
 -- name: put_push
 -- One message, planned, or one that failed before with all that came since; what it tells of follows.
+with known as (
+    update push set title = %(title)s, body = %(body)s, notifications = %(notifications)s where id = %(id)s returning id
+)
 insert into push (id, address_id, title, body, notifications, made_at)
-values (%(id)s, %(address_id)s, %(title)s, %(body)s, %(notifications)s, %(now)s)
-on conflict (id) do update
-set title = excluded.title, body = excluded.body, notifications = excluded.notifications
+select %(id)s::uuid, %(address_id)s::uuid, %(title)s::text, %(body)s::text, %(notifications)s::int, %(now)s::timestamptz
+where not exists (select from known)
 
 -- name: insert_failed
 -- What waited too long: kept, so that a person sees it and can have it sent.

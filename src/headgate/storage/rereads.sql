@@ -78,8 +78,8 @@ where channel_id = %(channel_id)s and seq = %(seen)s
 
 -- name: end_reread
 -- Everything recent was read again: what was edited before that began is known. Without a listener it is wanted again.
-update reread r set unheard_since = %(began_at)s, attempts = 0, began_at = null, bound = null, lenses = '{}', below = null,
-    due_at = case when headgate_listens(a.listening_at) then null else %(began_at)s + make_interval(secs => %(every_s)s) end
+update reread r set unheard_since = %(began_at)s::timestamptz, attempts = 0, began_at = null, bound = null, lenses = '{}', below = null,
+    due_at = case when headgate_listens(a.listening_at) then null else %(began_at)s::timestamptz + make_interval(secs => %(every_s)s) end
 from stream s left join account a on a.id = s.reader_id
 where r.channel_id = %(channel_id)s and r.seq = %(seen)s and s.channel_id = r.channel_id
 
