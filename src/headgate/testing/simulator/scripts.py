@@ -88,6 +88,5 @@ def script_for(seed: int, faults: str) -> Script:
         profile=profile,
         impatient=impatient,
         rest_s=900.0 if impatient else 7200.0,
-        punctual=seed % 3 == 1,
         resets=seed // len(profiles) % 3 == 0 or faults == "none",
     )
