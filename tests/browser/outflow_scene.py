@@ -69,6 +69,7 @@ async def set_scene(database: Database, *, groups: int = 200) -> Scene:
             fire_at=now - timedelta(days=1),
             now=now - timedelta(days=1),
             ids=ids,
+            beside=True,
         )
         await _play(tx, run, old, groups, now)
     return Scene(account_id, water, run, old)
