@@ -36,6 +36,7 @@ Q = QueryFile(
     """
 -- name: list_streams
 select c.id, c.key, coalesce(a.name, '') as owner, c.message_scan_enabled as enabled,
+       s.sampled_floor is not null as sampled,
        array(select t.key from topic t where t.channel_id = c.id order by t.key) as topics
 from channel c join stream s on s.channel_id = c.id left join account a on a.id::text = c.scope
 order by c.key, a.name
@@ -79,6 +80,8 @@ class StreamRow:
     owner: str
     """The account whose channel it is, where each account has its own."""
     enabled: bool
+    sampled: bool
+    """Only a part of it is kept up: its first scan was asked for as a sample."""
     topics: list[str]
 
 
@@ -146,6 +149,8 @@ class Person:
     async def mend(self, *, impatient: bool) -> None:
         """Sign accounts in, replay what gave up, follow what is new; nothing else is helped along.
 
+        A stream of which only a sample was asked for is wanted whole in the end, and a person has to say so.
+
         An impatient person also asks for a scan of everything, which saves the play the schedule's wait.
         """
         async with self.database.transaction() as tx:
@@ -157,6 +162,7 @@ class Person:
         for stream in await self._streams():
             if not stream.enabled:
                 await self._enable(stream)
+        await self._ask([stream for stream in await self._streams() if stream.sampled])
         async with self.database.transaction() as tx:
             for letter_id in await tx.column(Q["open_letters"]):
                 await replay(tx, self.product.kinds, letter_id, now=self._now())
@@ -178,7 +184,10 @@ class Person:
 
     async def ask_all(self) -> None:
         """Ask for a scan of everything."""
-        for stream in await self._streams():
+        await self._ask(await self._streams())
+
+    async def _ask(self, streams: Sequence[StreamRow]) -> None:
+        for stream in streams:
             async with self.database.transaction() as tx:
                 await requests.ask_scan(tx, stream.id, ScanWish(), ids=self.ids, now=self._now())
 
