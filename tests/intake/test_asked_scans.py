@@ -97,6 +97,51 @@ async def test_a_persons_empty_scans_never_deepen_the_back_off(bench: Bench) -> 
     assert after.due_at - bench.clock.now() < timedelta(hours=5)
 
 
+async def test_what_was_posted_before_an_ask_and_visible_only_later_is_found_when_it_is(bench: Bench) -> None:
+    await settled(bench)
+    before = (await bench.explain()).stream
+    unseen = bench.world.post("packs", files=[file_of("unseen.zip", b"x")])
+    await bench.ask()
+    await bench.work()
+    assert f"{unseen.key}/a0" not in await bench.column("sightings")
+    assert (await bench.explain()).stream.reason == "settling"
+    await bench.rest(31)
+    assert f"{unseen.key}/a0" in await bench.column("sightings")
+    assert (await bench.explain()).stream.idle_scans <= before.idle_scans
+
+
+async def test_the_second_look_that_an_ask_brings_about_is_one_head_and_never_counts_as_idle(
+    bench: Bench,
+) -> None:
+    await settled(bench)
+    before, heads, reads = (await bench.explain()).stream, bench.calls("heads"), bench.calls("read")
+    await bench.ask()
+    await bench.work()
+    for _ in range(4):
+        await bench.rest(31)
+    after = (await bench.explain()).stream
+    assert (bench.calls("heads"), bench.calls("read")) == (heads + 2, reads)
+    assert (after.idle_scans, after.idle_at, after.reason) == (before.idle_scans, before.idle_at, "caught_up")
+
+
+async def test_a_gap_too_young_to_be_proven_is_read_once_and_again_when_it_is_old_enough(
+    proving: Bench,
+) -> None:
+    await settled(proving)
+    async with proving.listening():
+        proving.world.post("packs", files=[file_of("heard.zip", b"x")])
+    await proving.pass_time(6)
+    reads = proving.calls("read")
+    await proving.ask()
+    for _ in range(4):
+        await proving.rest(5)
+    assert proving.calls("read") == reads + 1
+    await proving.rest(31)
+    assert proving.calls("read") == reads + 2
+    explained = await proving.explain()
+    assert (explained.holes, explained.scans[0].status) == ([], "SUCCEEDED")
+
+
 async def test_a_stream_that_was_only_sampled_is_not_read_to_its_beginning_by_the_schedule(
     bench: Bench,
 ) -> None:

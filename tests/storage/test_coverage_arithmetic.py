@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headgate.domain.coverage import Hole, choose_hole, merge, uncovered, what_is_left
+from headgate.domain.coverage import Hole, merge, uncovered, what_is_left
 from headgate.domain.messages import Lens, Span
 from headgate.storage import streams
 from headgate.storage.database import Database, Tx
@@ -168,21 +168,29 @@ async def test_what_is_uncovered_is_the_same_in_the_database(
 
 
 @few
-@given(reading=readings(), direction=st.sampled_from(("both", "forward", "backward")), with_tip=st.booleans())
-async def test_holes_come_in_the_order_in_which_they_are_chosen(
-    database: Database, reading: Reading, direction: Direction, with_tip: bool
+@given(
+    reading=readings(),
+    direction=st.sampled_from(("both", "forward", "backward")),
+    below=st.none() | st.integers(0, 120),
+)
+async def test_holes_come_newest_first_without_those_that_are_too_young(
+    database: Database, reading: Reading, direction: Direction, below: int | None
 ) -> None:
     async with database.transaction() as tx:
         channel_id = await add_stream(tx, reading)
-        listed = await streams.list_holes(tx, channel_id, bound=reading.bound, direction=direction, now=NOW)
+        listed, old = [
+            await streams.list_holes(
+                tx, channel_id, bound=reading.bound, direction=direction, now=NOW, below=limit
+            )
+            for limit in (None, below)
+        ]
     everything = reading.holes(direction)
     assert listed == everything[: len(listed)]
-    # The newest few are enough to choose the next one, and to tell what is left.
-    chosen = choose_hole(listed, bound=reading.bound, with_tip=with_tip)
-    assert chosen == choose_hole(everything, bound=reading.bound, with_tip=with_tip)
+    # The newest few are enough to tell what is left.
     assert what_is_left(listed, bound=reading.bound) == what_is_left(everything, bound=reading.bound)
-    settled = [hole for hole in everything if with_tip or hole.span.end < reading.bound]
-    assert chosen == (settled[0] if settled else None)
+    settled = [hole for hole in everything if below is None or hole.span.end <= below]
+    assert old == settled[: len(old)]
+    assert bool(old) == bool(settled)
 
 
 @few

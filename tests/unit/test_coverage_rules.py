@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.domain.coverage import Hole, choose_hole, merge, uncovered, what_is_left
+from headgate.domain.coverage import Hole, merge, uncovered, what_is_left
 from headgate.domain.messages import Span
 
 SPANS = st.lists(
@@ -51,21 +51,6 @@ def test_what_is_uncovered_is_all_between_floor_and_bound_but_the_covered(
 
 def hole(start: int, end: int) -> Hole:
     return Hole("everything", Span(start, end))
-
-
-def test_the_tip_is_read_first_then_gaps_newest_first_then_history() -> None:
-    holes = [hole(0, 10), hole(90, 100), hole(40, 50)]
-    chosen: list[Span] = []
-    while found := choose_hole(holes, bound=100, with_tip=True):
-        chosen.append(found.span)
-        holes.remove(found)
-    assert chosen == [Span(90, 100), Span(40, 50), Span(0, 10)]
-
-
-def test_a_tip_that_is_too_young_is_passed_over() -> None:
-    holes = [hole(90, 100), hole(40, 50)]
-    assert choose_hole(holes, bound=100, with_tip=False) == hole(40, 50)
-    assert choose_hole(holes[:1], bound=100, with_tip=False) is None
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ REASONS = {
     "caught_up": "everything up to the newest message was read",
     "breaker_open": "reading it failed, and it rests before the next try",
     "disabled": "it is switched off",
+    "settling": "what was posted just before someone asked may only now be visible",
     "retry": "a range that could not be read is tried again",
     "unheard": "its listener was away, and a head check shows what it missed",
     "reader_changed": "its account is not available, is back, or another one reads it now",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from headgate.domain.messages import Lens, Span
 
@@ -22,17 +23,22 @@ class Hole:
 
 
 @dataclass(frozen=True)
+class Tip:
+    """The newest part of a stream, too young to be proven: what is above `start` waits until `after`."""
+
+    start: int
+    after: datetime
+
+    def waits(self, now: datetime) -> bool:
+        return self.after > now
+
+
+@dataclass(frozen=True)
 class Left:
     """What is left below the bound: the newest messages, which may be too young, and everything older."""
 
     tip: bool
     inner: bool
-
-
-def choose_hole(holes: Sequence[Hole], *, bound: int, with_tip: bool) -> Hole | None:
-    """Choose what to read next: the tip if it may be settled, inner gaps newest first, then what is older."""
-    newest_first = sorted(holes, key=lambda hole: hole.span.end, reverse=True)
-    return next((hole for hole in newest_first if with_tip or hole.span.end < bound), None)
 
 
 def what_is_left(holes: Iterable[Hole], *, bound: int) -> Left:

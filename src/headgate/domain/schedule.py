@@ -37,7 +37,7 @@ Reason = Literal[
     "head_unknown",
 ]
 DueReason = Literal[
-    "retry", "unheard", "reader_changed", "tier_changed", "clock_changed", "gave_up", "replayed"
+    "retry", "settling", "unheard", "reader_changed", "tier_changed", "clock_changed", "gave_up", "replayed"
 ]
 """Why a stream has its due time where no decision gave it one."""
 Action = Literal["read", "look", "rest"]
@@ -70,6 +70,8 @@ class Stand:
     live: bool
     """A healthy listener hears of everything new."""
     breaker_until: datetime | None = None
+    settling: bool = False
+    """A person asked a moment ago; only now the head shows all that was posted before."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ def decide(stand: Stand, *, now: datetime, knobs: Knobs) -> Decision:
         return Decision("read", "never_scanned")
     if stand.woken and stand.behind:
         return Decision("read", "woken")
-    if not stand.woken and not stand.fresh and (waiting := _not_yet(stand, now=now, knobs=knobs)):
+    unasked = not (stand.woken or stand.settling or stand.fresh)
+    if unasked and (waiting := _not_yet(stand, now=now, knobs=knobs)):
         return waiting
     if stand.behind:
         return Decision("read", "changed")

@@ -60,6 +60,9 @@ class AfterScan:
         if behind:
             rest_s = max(manifest.settle_margin_s, LEAST_WAIT_S, verify_s or 0.0)
         due_at, reason = now + timedelta(seconds=rest_s), "woken" if behind else "caught_up"
+        settled_at = _settled_at(scan, manifest)
+        if settled_at is not None and not behind and settled_at < due_at:
+            due_at, reason = max(settled_at, now), "settling"
         next_try_at = await streams.next_hole_try(tx, scan.channel_id) if checked.failing else None
         if next_try_at is not None and next_try_at < due_at:
             due_at, reason = max(next_try_at, now), "retry"
@@ -105,6 +108,20 @@ class AfterScan:
             reason=reason,
             now=now,
         )
+
+
+def _settled_at(scan: Scan, manifest: Manifest) -> datetime | None:
+    """Return when a head shows all that was posted before a person asked.
+
+    A new message may be invisible for as long as the platform's settle margin. None if nobody asked, or if
+    such a head was fetched already.
+    """
+    if scan.trigger == "schedule" or scan.direction == "backward":
+        return None
+    asked_at = max(scan.queued_at, scan.head_asked_at or scan.queued_at)
+    settled_at = asked_at + timedelta(seconds=manifest.settle_margin_s)
+    fetched = scan.head_checked_at is not None and scan.head_checked_at >= settled_at
+    return None if fetched else settled_at
 
 
 def _verify_s(

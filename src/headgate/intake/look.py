@@ -108,7 +108,9 @@ class Planner:
         if checked is None or decision.reason != "caught_up":
             saved = int(decision.reason in {"recent_idle", "cold"})
             return replace(self._planned(stream, decision), due_at=decision.due_at, saved=saved)
-        idle_scans = 0 if checked.failing else stream.idle_scans + int(stream.due)
+        # A look that a person's ask brought about says nothing about how often to check.
+        idle = stream.due and not stream.settling
+        idle_scans = 0 if checked.failing else stream.idle_scans + int(idle)
         rules = self.rules[stream.channel_id]
         stand = replace(self._stand(stream, rules, checked), idle_scans=idle_scans)
         rest_s = interval_s(stand, rules.schedule) * jitter
@@ -116,7 +118,7 @@ class Planner:
             self._planned(stream, decision),
             due_at=self.now + timedelta(seconds=rest_s),
             idle_scans=idle_scans,
-            idle_at=stream.idle_at if checked.failing else self.now,
+            idle_at=stream.idle_at if checked.failing or stream.settling else self.now,
             saved=1,
         )
 
@@ -134,6 +136,7 @@ class Planner:
             tier=self._tier(stream),
             live=self.live,
             breaker_until=stream.breaker_until,
+            settling=stream.settling,
         )
 
     def _planned(self, stream: DueStream, decision: Decision) -> Planned:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.breaker import fail
-from headgate.domain.coverage import Hole, choose_hole, what_is_left
+from headgate.domain.coverage import Hole, Tip, what_is_left
 from headgate.domain.errors import (
     AuthFailed,
     Elsewhere,
@@ -30,7 +30,7 @@ from headgate.intake.after_scan import AfterScan
 from headgate.intake.look import DISABLED, PERSON, UNKNOWN_BOUND
 from headgate.intake.look import KIND as LOOK
 from headgate.intake.rules import RulesCache
-from headgate.intake.scan_turn import Held, Turn, head_is_old, no_reader, reader_of, tip_settled
+from headgate.intake.scan_turn import Held, Turn, head_is_old, next_tip, no_reader, reader_of, was_young
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -112,11 +112,23 @@ class Scanner:
             # A long reading: what is new comes first.
             bound = scan.head + 1
             holes = await self._list_holes(tx, scan, bound=bound, now=now)
-        hole = choose_hole(holes, bound=bound, with_tip=tip_settled(scan.tip_after, now))
+        hole = await self._next_hole(tx, scan, holes, tip=scan.tip, bound=bound, now=now)
         return Turn(scan, account, bound, hole, now)
 
-    async def _list_holes(self, tx: Tx, scan: Scan, *, bound: int, now: datetime) -> list[Hole]:
-        return await streams.list_holes(tx, scan.channel_id, bound=bound, direction=scan.direction, now=now)
+    async def _next_hole(
+        self, tx: Tx, scan: Scan, holes: list[Hole], *, tip: Tip | None, bound: int, now: datetime
+    ) -> Hole | None:
+        """Return the newest hole; while the tip is too young, the newest below it."""
+        if tip is not None and tip.waits(now):
+            holes = await self._list_holes(tx, scan, bound=bound, now=now, below=tip.start)
+        return holes[0] if holes else None
+
+    async def _list_holes(
+        self, tx: Tx, scan: Scan, *, bound: int, now: datetime, below: int | None = None
+    ) -> list[Hole]:
+        return await streams.list_holes(
+            tx, scan.channel_id, bound=bound, direction=scan.direction, now=now, below=below
+        )
 
     async def _take(self, tx: Tx, channel_id: UUID, seen_bound: int | None = None) -> Held | None:
         """Take settings, stream and scan, in this order; nothing if the scan has ended meanwhile."""
@@ -183,7 +195,7 @@ class Scanner:
             if not held.rules.enabled:
                 await self.after.stop(tx, held, "CANCELLED", DISABLED, due_at=None, reason="disabled")
             elif page is None or turn.hole is None:
-                await self._go_on(tx, held, Step(), bound=turn.bound, tip_after=held.scan.tip_after)
+                await self._go_on(tx, held, Step(), bound=turn.bound, tip=held.scan.tip)
             else:
                 await self._accept(tx, held, turn, turn.hole, page)
             if page is not None:
@@ -234,17 +246,13 @@ class Scanner:
         self, tx: Tx, held: Held, turn: Turn, hole: Hole, proven: Span, step: Step
     ) -> None:
         """The newest messages may be too young: their turn comes later, and older holes go on meanwhile."""
-        is_tip, waited = hole.span.end >= turn.bound, held.scan.tip_after is not None
-        if proven.empty and (waited or not is_tip):
+        if proven.empty and was_young(held.scan, hole):
             await self._note_failure(tx, held, hole, Malformed(NOTHING_PROVEN))
-        tip_after = held.scan.tip_after
-        if is_tip:
-            young = proven.empty or proven.end < hole.span.end
-            margin_s = max(self.links.manifest(held.scan.platform).settle_margin_s, 1.0)
-            tip_after = held.now + timedelta(seconds=margin_s) if young else None
-        await self._go_on(tx, held, step, bound=turn.bound, tip_after=tip_after)
+        margin_s = max(self.links.manifest(held.scan.platform).settle_margin_s, 1.0)
+        tip = next_tip(held.scan, hole, proven, now=held.now, margin_s=margin_s)
+        await self._go_on(tx, held, step, bound=turn.bound, tip=tip)
 
-    async def _go_on(self, tx: Tx, held: Held, step: Step, *, bound: int, tip_after: datetime | None) -> None:
+    async def _go_on(self, tx: Tx, held: Held, step: Step, *, bound: int, tip: Tip | None) -> None:
         """Decide by what is left: the next page now, the newest messages once settled, or the end."""
         scan, now, goal = held.scan, held.now, held.goal(bound)
         if goal is None or goal == UNKNOWN_BOUND:
@@ -254,10 +262,10 @@ class Scanner:
         bound = goal
         holes = await self._list_holes(tx, scan, bound=bound, now=now)
         over = (step.pages and not scan.auto_continue) or not holes
-        ready = choose_hole(holes, bound=bound, with_tip=tip_settled(tip_after, now)) is not None
-        due_at = now if ready or over or tip_after is None else tip_after
-        if tip_after != scan.tip_after:
-            await scans.wait_for_tip(tx, scan.channel_id, tip_after=tip_after)
+        ready = over or await self._next_hole(tx, scan, holes, tip=tip, bound=bound, now=now) is not None
+        due_at = now if ready or tip is None else tip.after
+        if tip != scan.tip:
+            await scans.wait_for_tip(tx, scan.channel_id, tip)
         await self._record(tx, held, step, bound=bound, due_at=due_at)
         if over:
             await self.after.succeed(tx, scan.after(step), held.rules, now=now)

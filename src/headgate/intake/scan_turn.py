@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from headgate.domain.coverage import Hole
+from headgate.domain.coverage import Hole, Tip
+from headgate.domain.messages import Span
 from headgate.domain.rules import ChannelRules
 from headgate.lanes.links import AccountRef
 from headgate.storage.scans import Scan
@@ -49,8 +50,17 @@ def head_is_old(held: Held) -> bool:
     return held.now - fetched_at > timedelta(seconds=held.rules.schedule.hot_s)
 
 
-def tip_settled(tip_after: datetime | None, now: datetime) -> bool:
-    return tip_after is None or tip_after <= now
+def next_tip(scan: Scan, hole: Hole, proven: Span, *, now: datetime, margin_s: float) -> Tip | None:
+    """Return what is too young to be proven, now that a page has shown how far it can be."""
+    if proven.empty or proven.end < hole.span.end:
+        start = hole.span.start if proven.empty else proven.end
+        return Tip(start, now + timedelta(seconds=margin_s))
+    return None if was_young(scan, hole) else scan.tip
+
+
+def was_young(scan: Scan, hole: Hole) -> bool:
+    """Tell that a hole has waited before because it was too young."""
+    return scan.tip is not None and hole.span.end > scan.tip.start
 
 
 def reader_of(scan: Scan) -> AccountRef | None:

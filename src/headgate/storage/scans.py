@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+from headgate.domain.coverage import Tip
 from headgate.domain.messages import Lens, Span
 from headgate.domain.schedule import Tier
 from headgate.storage.channels import AccountState
@@ -69,12 +70,19 @@ class Scan:
     floor: int
     head: int | None
     head_checked_at: datetime | None
+    tip_from: int | None
     tip_after: datetime | None
     epoch: int
     lenses: list[Lens]
     failures: int | None
     opened: int | None
     open_until: datetime | None
+
+    @property
+    def tip(self) -> Tip | None:
+        if self.tip_from is None or self.tip_after is None:
+            return None
+        return Tip(self.tip_from, self.tip_after)
 
     def after(self, step: Step) -> Scan:
         """Return the scan as it is when a page has added to it."""
@@ -241,8 +249,9 @@ async def settle_sample(tx: Tx, scan: Scan) -> None:
         await tx.execute(Q["settle_sample"], channel_id=scan.channel_id)
 
 
-async def wait_for_tip(tx: Tx, channel_id: UUID, *, tip_after: datetime | None) -> None:
-    await tx.execute(Q["wait_for_tip"], channel_id=channel_id, tip_after=tip_after)
+async def wait_for_tip(tx: Tx, channel_id: UUID, tip: Tip | None) -> None:
+    start, after = (tip.start, tip.after) if tip is not None else (None, None)
+    await tx.execute(Q["wait_for_tip"], channel_id=channel_id, tip_from=start, tip_after=after)
 
 
 async def set_scan_due(tx: Tx, channel_id: UUID, *, due_at: datetime | None) -> None:

@@ -39,7 +39,7 @@ where channel_id = any(%(channel_ids)s::uuid[]) and status in ('QUEUED', 'RUNNIN
 -- Everything that a page of the scan under way decides by.
 select n.id as scan_id, n.trigger, n.direction, n.page_limit, n.auto_continue, n.reason, n.bound, n.head_asked_at, n.queued_at, n.pages, n.messages,
        n.items, n.read_calls, n.head_calls, c.id as channel_id, c.platform, c.key, c.title, s.reader_id as account_id, a.name as account_name,
-       a.state as account_state, a.state_reason, a.established, a.sign_in, s.floor, s.head, s.head_checked_at, s.tip_after, s.epoch,
+       a.state as account_state, a.state_reason, a.established, a.sign_in, s.floor, s.head, s.head_checked_at, s.tip_from, s.tip_after, s.epoch,
        s.lenses, w.failures, w.opened, w.open_until
 from scan n
 join stream s on s.channel_id = n.channel_id
@@ -86,7 +86,7 @@ where s.channel_id = %(channel_id)s and (s.sampled_floor is not null or s.scanne
 
 -- name: wait_for_tip
 -- The newest messages are too young; nothing but time proves them.
-update stream set tip_after = %(tip_after)s where channel_id = %(channel_id)s
+update stream set tip_from = %(tip_from)s, tip_after = %(tip_after)s where channel_id = %(channel_id)s
 
 -- name: set_scan_due
 -- Parks the scan under way (no due time) or makes it due.

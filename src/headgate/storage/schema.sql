@@ -1592,6 +1592,7 @@ CREATE TABLE stream (
     head_at timestamp with time zone,
     epoch integer NOT NULL DEFAULT 1,
     lenses text[] NOT NULL DEFAULT '{everything}'::text[],
+    tip_from bigint,
     tip_after timestamp with time zone,
     due_at timestamp with time zone,
     planned_at timestamp with time zone,

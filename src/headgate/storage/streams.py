@@ -42,6 +42,8 @@ class DueStream(NamedTuple):
     lenses: list[Lens]
     breaker_until: datetime | None
     waiting: Waiting | None
+    settling: bool
+    """It is due for the sake of a person who has asked before."""
     behind: bool
 
 
@@ -256,9 +258,19 @@ async def raise_head(tx: Tx, channel_id: UUID, *, head: int | None, now: datetim
 
 
 async def list_holes(
-    tx: Tx, channel_id: UUID, *, bound: int, direction: str, now: datetime, limit: int = 6
+    tx: Tx,
+    channel_id: UUID,
+    *,
+    bound: int,
+    direction: str,
+    now: datetime,
+    below: int | None = None,
+    limit: int = 6,
 ) -> list[Hole]:
-    """Return the newest holes below the bound; enough to tell the tips of all lenses from what is older."""
+    """Return the newest holes below the bound; enough to tell the tips of all lenses from what is older.
+
+    With `below` those that reach above it are left out, as too young to be proven.
+    """
     rows = await tx.all(
         _HoleRow,
         Q["list_holes"],
@@ -266,6 +278,7 @@ async def list_holes(
         bound=bound,
         direction=direction,
         now=now,
+        below=below,
         limit=limit,
     )
     return [Hole(row.lens, Span(row.start, row.end), row.bookmark) for row in rows]

@@ -13,6 +13,7 @@ select s.channel_id, c.key, s.due_at <= %(now)s as due, s.wake_seq, s.woken, s.s
        w.open_until as breaker_until,
        (select case n.trigger when 'schedule' then 'changed' else 'asked' end from scan n
         where n.channel_id = s.channel_id and n.status in ('QUEUED', 'RUNNING') and n.bound is null) as waiting,
+       s.reason = 'settling' as settling,
        case
            -- Mostly each lens has covered everything by itself, which one look at the index tells.
            when (select count(*) from coverage v where v.channel_id = s.channel_id and v.lens = any(s.lenses)
@@ -211,7 +212,7 @@ cross join lateral unnest(
          where h.channel_id = s.channel_id and h.lens = wanted.lens and h.next_try_at > %(now)s), '{}')
 ) as part
 left join bookmark b on b.channel_id = s.channel_id and b.lens = wanted.lens and b.position = upper(part)
-where s.channel_id = %(channel_id)s
+where s.channel_id = %(channel_id)s and upper(part) <= coalesce(%(below)s, upper(part))
   and case %(direction)s::text
       when 'forward' then upper(part) > coalesce(covered.lowest, 0)
       when 'backward' then upper(part) <= coalesce(covered.lowest, upper(part))

@@ -99,6 +99,7 @@ create table stream (
     -- What is asked for; what a wider lens has covered is covered.
     lenses text[] not null default '{everything}',
     -- Until then the newest messages are too young to be proven, and reading them again would prove nothing.
+    tip_from bigint,
     tip_after timestamptz,
 
     -- When to look; empty while a scan is under way, and for a channel that is switched off.

@@ -87,6 +87,7 @@ def script_for(seed: int, faults: str) -> Script:
         perils=perils,
         profile=profile,
         impatient=impatient,
+        punctual=seed % 3 == 1,
         rest_s=900.0 if impatient else 7200.0,
         resets=seed // len(profiles) % 3 == 0 or faults == "none",
     )
