@@ -41,12 +41,12 @@ def test_an_unknown_platform_or_account_is_told_with_what_there_is(ledger: Ledge
 
 def test_the_list_shows_state_pace_and_calls(ledger: Ledger) -> None:
     ledger.follow("attic")
-    ledger.rows("insert into account_calls select id, $1, 'heads', 1234 from account", ledger.now.date())
+    ledger.rows("insert into lane_day select id::text, 'heads', $1, 1234 from account", ledger.now.date())
     lines = [line.split() for line in ledger.said("account", "list").splitlines()]
     assert ["atlas", "simulated", "active", "1", "0", "no"] in lines
     assert ["atlas", "heads", "240", "240", "0", "1,234"] in lines
     (account,) = ledger.document("account", "list")
-    assert account["calls"] == [{"day": ledger.now.date().isoformat(), "kind": "heads", "calls": 1234}]
+    assert {"day": ledger.now.date().isoformat(), "kind": "heads", "calls": 1234} in account["calls"]
     assert {lane["kind"] for lane in account["lanes"]} >= {"heads", "read"}
 
 
@@ -87,7 +87,7 @@ def test_the_list_counts_sends_from_the_lane(ledger: Ledger) -> None:
     ledger.follow("attic")
     ledger.rows("select lane_take(owner, kind, 3, 600.0) from lane where kind = 'send'")
     lines = [line.split() for line in ledger.said("account", "list").splitlines()]
-    assert ["atlas", "send", "40", "40", "3", "0"] in lines
+    assert ["atlas", "send", "40", "40", "3", "3"] in lines
 
 
 def test_removing_an_account_names_the_reminders_that_it_sends(ledger: Ledger) -> None:

@@ -36,23 +36,25 @@ class Mutant:
     defect: str
     changes: tuple[Change, ...]
     tests: tuple[str, ...]
+    area: str
+    """The name of its file, without the ending."""
 
 
 def list_mutants() -> list[Mutant]:
     """Return every mutant of every file, in the order of the files' names."""
-    rows = [
-        row
+    return [
+        _mutant(row, path.stem)
         for path in sorted(FOLDER.glob("*.toml"))
         for row in tomllib.loads(path.read_text(encoding="utf-8")).get("mutant", [])
     ]
-    return [_mutant(row) for row in rows]
 
 
-def _mutant(row: dict[str, Any]) -> Mutant:
+def _mutant(row: dict[str, Any], area: str) -> Mutant:
     changes = (row, *row.get("also", ()))
     return Mutant(
         name=row["name"],
         defect=row["defect"],
         changes=tuple(Change(file=c["file"], old=c["old"], new=c["new"]) for c in changes),
         tests=tuple(row["tests"]),
+        area=area,
     )

@@ -254,19 +254,16 @@ async def test_history_tells_what_a_scan_did_and_cost(bench: Bench) -> None:
     assert scan.duration_s == 5
 
 
-async def test_calls_are_counted_by_account_and_day(bench: Bench) -> None:
-    bench.world.fill("packs", 120)
-    await bench.follow()
-    await bench.work()
-    await bench.rest(24 * 3600)
-    rows = await bench.rows("select day::text, kind, calls from account_calls order by day, kind")
-    assert [(row["day"], row["kind"], row["calls"]) for row in rows] == [
-        ("2026-03-01", "heads", 1),
-        ("2026-03-01", "read", 3),
-        ("2026-03-02", "heads", 1),
-        # Nobody listens, so recent messages are read again once a day.
-        ("2026-03-02", "read", 3),
-    ]
+async def test_every_call_that_reads_a_stream_is_counted_when_it_was_made(bench: Bench) -> None:
+    await begin(bench, messages=120, pages=2)
+    assert (await bench.explain()).stream.reads == bench.calls("read") == 2
+    bench.fail_next("read.before_effect", SimTimeout("read"))
+    await bench.catch_up()
+    assert (await bench.explain()).stream.reads == bench.calls("read") == 4
+    # Nobody listens, so recent messages are read again once a day.
+    for _ in range(2):
+        await bench.rest(24 * 3600)
+    assert (await bench.explain()).stream.reads == bench.calls("read") > 4
 
 
 async def test_what_failed_is_counted_as_a_call_too(bench: Bench) -> None:

@@ -296,3 +296,13 @@ async def test_an_owner_that_is_gone_leaves_nothing(lanes: Lanes, database: Data
     assert await changes(database) == []
     with pytest.raises(UnknownLane):
         await lanes.acquire("ada", "send")
+
+
+async def test_calls_are_counted_by_day_as_the_last_day_counts_them(lanes: Lanes, database: Database) -> None:
+    await acquired(lanes, 3)
+    await acquired(lanes)
+    async with database.transaction() as tx:
+        (row,) = await list_lanes(tx, owner="ada")
+        days = await tx.raw("select kind, sum(calls)::int as calls from lane_day group by kind", [])
+    assert row.used_today == 4
+    assert days == [{"kind": "send", "calls": 4}]

@@ -25,3 +25,12 @@ async def stage(database: Database, database_url: str, tmp_path: Path) -> AsyncI
     yield stage
     await stage.listed.close()
     await stage.web.app.state.site.parts.links.close()
+
+
+@pytest.fixture
+def settings_of_commands(database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let commands work on the database of the pages."""
+    monkeypatch.setenv("HEADGATE_DATABASE_URL", database_url)
+    monkeypatch.setenv("HEADGATE_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("HEADGATE_LOG_LEVEL", "error")
+    monkeypatch.delenv("HEADGATE_CONFIG", raising=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -94,7 +94,7 @@ def list_all(*, as_json: AsJson = False) -> None:
         async with desk.database.transaction() as tx:
             accounts = await list_account_lines(tx)
             lanes = await list_lanes(tx)
-            calls = await list_calls(tx, since=(now - timedelta(days=DAYS)).date())
+            calls = await list_calls(tx, days=DAYS)
         if as_json:
             print_json([_document(account, lanes, calls) for account in accounts])
         else:

@@ -260,9 +260,6 @@ class Looker:
         if len(decisions) < len(handled) or (look.listed and look.listed[-1].due):
             wakes.append(Wake(KIND, str(look.account.id)))
         await enqueue(tx, wakes)
-        if look.asked:
-            # Last, because all calls of an account meet at this row.
-            await streams.count_calls(tx, look.account.id, kind="heads", calls=1, now=now)
 
     def _decide(
         self, look: Look, handled: Sequence[DueStream], checked: Mapping[UUID, Checked]

@@ -111,8 +111,7 @@ class Rereader:
                 await self._take_in(tx, account, turn, page, asked_at=asked_at)
             if await rereads.get_next_reread(tx, account.id, now=now) is not None:
                 await enqueue(tx, [Wake(KIND, str(account.id))])
-            # Last, because all pages of an account meet at this row.
-            await streams.count_calls(tx, account.id, kind="read", calls=1, now=now)
+            await streams.count_read(tx, turn.channel_id)
 
     async def _read(self, account: AccountRef, turn: Reread) -> Page:
         hole = Span(min(turn.floor, turn.below), turn.below)

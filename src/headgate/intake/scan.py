@@ -199,8 +199,7 @@ class Scanner:
             else:
                 await self._accept(tx, held, turn, turn.hole, page)
             if page is not None:
-                # Last, because all pages of an account meet at this row.
-                await streams.count_calls(tx, turn.account.id, kind="read", calls=1, now=held.now)
+                await streams.count_read(tx, turn.scan.channel_id)
 
     async def _accept(self, tx: Tx, held: Held, turn: Turn, hole: Hole, page: Page) -> None:
         scan, now = held.scan, held.now
@@ -293,7 +292,7 @@ class Scanner:
                 await self._read_on(tx, held, step, bound=held.scan.bound)
             else:
                 await self._fail(tx, held, step, due_at=held.now, reason="reader_changed")
-            await streams.count_calls(tx, turn.account.id, kind="read", calls=1, now=held.now)
+            await streams.count_read(tx, held.scan.channel_id)
 
     async def _fail_page(self, job: Job[UUID], turn: Turn, hole: Hole, error: WorkError) -> None:
         """Note a page that could not be read: the hole waits, and so does the watch if it keeps failing.
@@ -325,7 +324,7 @@ class Scanner:
                 await self._read_on(tx, held, step, bound=scan.bound)
             else:
                 await self._fail(tx, held, step, due_at=breaker.open_until, reason="breaker_open")
-            await streams.count_calls(tx, turn.account.id, kind="read", calls=1, now=now)
+            await streams.count_read(tx, scan.channel_id)
 
     async def _go_round(
         self, tx: Tx, held: Held, turn: Turn, hole: Hole, error: WorkError, step: Step

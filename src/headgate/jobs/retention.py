@@ -14,7 +14,7 @@ from headgate.storage.database import Tx
 
 KEEP_LANE_CHANGES = timedelta(days=30)
 KEEP_SCANS = timedelta(days=30)
-KEEP_CALLS = timedelta(days=100)
+KEEP_LANE_DAYS = timedelta(days=100)
 KEEP_UNUSED_MEDIA = timedelta(days=1)
 
 
@@ -29,7 +29,8 @@ def retention_kind(
         before = now - timedelta(seconds=settings.keep_dead_s)
         await letters.prune(tx, kinds, keep=settings.keep_dead, before=before, now=now)
         await lanes.delete_old_lane_changes(tx, keep_s=KEEP_LANE_CHANGES.total_seconds())
-        await scans.prune_history(tx, scans_before=now - KEEP_SCANS, calls_before=now - KEEP_CALLS)
+        await lanes.delete_old_lane_days(tx, keep_s=KEEP_LANE_DAYS.total_seconds())
+        await scans.prune_history(tx, before=now - KEEP_SCANS)
         if settings.keep_runs_days:
             await run_controls.delete_old_runs(tx, before=now - timedelta(days=settings.keep_runs_days))
         await media.delete_unused(tx, before=now - KEEP_UNUSED_MEDIA)

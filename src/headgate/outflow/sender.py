@@ -43,7 +43,6 @@ from headgate.storage.database import Database, DatabaseAway, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.leases import Lease, release_lease, release_lease_with, take_lease
 from headgate.storage.sending import DueRun, SenderRow, Share
-from headgate.storage.streams import count_calls
 from headgate.storage.watches import get_watcher
 
 LOADED = 3000
@@ -314,7 +313,7 @@ class Sender:
         if run is None:
             return
         if turn is not None:
-            await self._note(tx, account, turn, now=now)
+            await self._note(tx, turn, now=now)
         else:
             await sending.complete_deliveries(tx, run.id, now=now)
         if run.state == "running" and await sending.count_open(tx, run.id) == 0:
@@ -324,9 +323,7 @@ class Sender:
             await sending.put_off(tx, run.id, due_at=later(self.clock, turn.ready_in_s))
         await publish(tx, Event("runs"))
 
-    async def _note(self, tx: Tx, account: AccountRef, turn: Turn, *, now: datetime) -> None:
-        if turn.calls:
-            await count_calls(tx, account.id, kind=SEND, calls=turn.calls, now=now)
+    async def _note(self, tx: Tx, turn: Turn, *, now: datetime) -> None:
         if turn.limits:
             await sending.count_limit_signals(tx, turn.run.id, signals=turn.limits)
         if turn.refused:

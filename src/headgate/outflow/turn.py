@@ -66,8 +66,6 @@ class Turn:
     """No message of the run can go before; those of other runs may."""
     trouble: AuthFailed | Restricted | None = None
     limits: int = 0
-    calls: int = 0
-    """Messages that left, whatever the answer was."""
     refused: str = ""
     """Why nothing of the run can be sent."""
     began_at: datetime = field(init=False)
@@ -363,7 +361,6 @@ class Turn:
         for task in [task for task in self._flights if task.done()]:
             group, flight = self._flights.pop(task)
             group.flying = False
-            self.calls += flight.called
             end = landed(task, flight)
             self._results.append(end.result)
             await self._act(group, end)

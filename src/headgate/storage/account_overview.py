@@ -46,6 +46,6 @@ async def list_account_lines(tx: Tx) -> list[AccountLine]:
     return await tx.all(AccountLine, Q["list_account_lines"])
 
 
-async def list_calls(tx: Tx, *, since: date) -> list[CallsOfDay]:
-    """Return the calls of the days after this one."""
-    return await tx.all(CallsOfDay, Q["list_calls"], since=since)
+async def list_calls(tx: Tx, *, days: int) -> list[CallsOfDay]:
+    """Return the calls of the last days, as their lanes have counted them."""
+    return await tx.all(CallsOfDay, Q["list_calls"], days=days)

@@ -8,5 +8,8 @@ select a.id, a.platform, a.name, a.state, a.state_reason, a.established, headgat
 from account a order by a.platform, a.name
 
 -- name: list_calls
--- Calls a day and kind, newest day first.
-select account_id, day, kind, calls from account_calls where day > %(since)s order by day desc, kind
+-- Calls by account, day and kind, newest day first; today is the first of the days.
+select a.id as account_id, d.day, d.kind, d.calls
+from account a join lane_day d on d.owner = a.id::text
+where d.day > (headgate_real_now() at time zone 'UTC')::date - %(days)s::int
+order by d.day desc, d.kind, a.id

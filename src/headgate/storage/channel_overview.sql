@@ -6,7 +6,7 @@ with recursive off as (
     select c.id from channel c join off on c.parent_id = off.id
 )
 select
-    c.id, c.platform, c.kind, c.key, c.title, s.floor, s.head, s.due_at, s.scanned_at, c.gone_at,
+    c.id, c.platform, c.kind, c.key, c.title, coalesce(s.sampled_floor, s.floor) as floor, s.head, s.due_at, s.scanned_at, c.gone_at,
     not exists (select from off where off.id = c.id) as enabled,
     coalesce(p.title, '') as parent_title, coalesce(s.tier, '') as tier, coalesce(a.name, '') as reader,
     exists (select from scan n where n.channel_id = c.id and n.status in ('QUEUED', 'RUNNING')) as scanning,

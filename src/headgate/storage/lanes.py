@@ -205,6 +205,11 @@ async def delete_old_lane_changes(tx: Tx, *, keep_s: float) -> int:
     return await tx.execute(Q["delete_old_lane_changes"], keep_s=keep_s)
 
 
+async def delete_old_lane_days(tx: Tx, *, keep_s: float) -> int:
+    """Forget the calls of days that are older than so many seconds of real time."""
+    return await tx.execute(Q["delete_old_lane_days"], keep_s=keep_s)
+
+
 async def delete_lanes(tx: Tx, *, owner: str) -> int:
     """Forget an owner's lanes, with their history."""
     return await tx.execute(Q["delete_lanes"], owner=owner)

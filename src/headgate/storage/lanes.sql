@@ -177,6 +177,10 @@ limit %(count)s
 -- What a lane was long ago explains nothing today.
 delete from lane_change where at < headgate_real_now() - make_interval(secs => %(keep_s)s)
 
+-- name: delete_old_lane_days
+-- Calls by day are for people who look back a season at most.
+delete from lane_day where day < ((headgate_real_now() - make_interval(secs => %(keep_s)s)) at time zone 'UTC')::date
+
 -- name: delete_lanes
 -- The owner is gone.
 delete from lane where owner = %(owner)s

@@ -217,7 +217,6 @@ async def plan_after_scan(
     *,
     due_at: datetime | None,
     scanned_at: datetime | None,
-    reads: int,
     idle_scans: int,
     idle_at: datetime | None,
     tier: Tier | None,
@@ -232,7 +231,6 @@ async def plan_after_scan(
         channel_id=channel_id,
         due_at=due_at,
         scanned_at=scanned_at,
-        reads=reads,
         idle_scans=idle_scans,
         idle_at=idle_at,
         tier=tier,
@@ -262,7 +260,6 @@ async def get_idleness(tx: Tx, channel_id: UUID) -> Idleness | None:
     return await tx.one(Idleness, Q["get_idleness"], channel_id=channel_id)
 
 
-async def prune_history(tx: Tx, *, scans_before: datetime, calls_before: datetime) -> None:
-    """Forget old scans, except the newest of each stream, and old counts of calls."""
-    await tx.execute(Q["prune_scans"], before=scans_before, keep=KEEP_SCANS, most=PRUNE_AT_ONCE)
-    await tx.execute(Q["prune_calls"], before=calls_before)
+async def prune_history(tx: Tx, *, before: datetime) -> None:
+    """Forget old scans, except the newest of each stream."""
+    await tx.execute(Q["prune_scans"], before=before, keep=KEEP_SCANS, most=PRUNE_AT_ONCE)

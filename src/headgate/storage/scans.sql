@@ -69,7 +69,7 @@ where id = %(scan_id)s and status in ('QUEUED', 'RUNNING')
 -- name: plan_after_scan
 -- The stream goes back to the schedule. A channel that was switched off meanwhile stays out of it.
 update stream s set scanned_at = coalesce(%(scanned_at)s, s.scanned_at), planned_at = %(now)s, tip_after = null,
-    reads = s.reads + %(reads)s, idle_scans = %(idle_scans)s, idle_at = coalesce(%(idle_at)s, s.idle_at),
+    idle_scans = %(idle_scans)s, idle_at = coalesce(%(idle_at)s, s.idle_at),
     tier = case when s.tier_pinned then s.tier else coalesce(%(tier)s, s.tier) end, woken = %(woken)s,
     verify_s = coalesce(%(verify_s)s, s.verify_s),
     due_at = %(due_at)s::timestamptz, reason = %(reason)s, wake_seq = s.wake_seq + 1
@@ -111,7 +111,3 @@ delete from scan where id in (
     )
     order by o.ended_at limit %(most)s
 )
-
--- name: prune_calls
--- Calls by day are for people who look back a season at most.
-delete from account_calls where day < (%(before)s::timestamptz at time zone 'UTC')::date

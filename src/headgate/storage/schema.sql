@@ -646,6 +646,12 @@ begin
         cross join granted g
         join schedule s on s.number = g.calls
         where l.owner = p.owner and l.kind = p.kind and g.calls > 0
+    ),
+    noted as (
+        insert into lane_day as d (owner, kind, day, calls)
+        select caller, call_kind, (m.at at time zone 'UTC')::date, g.calls
+        from granted g cross join moment m where g.calls > 0
+        on conflict (owner, kind, day) do update set calls = d.calls + excluded.calls
     )
     select
         g.delays_s, g.come_back_s, lanes.kinds, lanes.epochs, lanes.rates, lanes.grace_s
@@ -704,15 +710,6 @@ CREATE TABLE account (
     CONSTRAINT account_state_check CHECK ((state = ANY (ARRAY['active'::text, 'needs_login'::text, 'restricted'::text, 'banned'::text])))
 );
 CREATE INDEX account_discover ON public.account USING btree (discover_at);
-
-CREATE TABLE account_calls (
-    account_id uuid NOT NULL,
-    day date NOT NULL,
-    kind text NOT NULL,
-    calls bigint NOT NULL,
-    CONSTRAINT account_calls_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
-    CONSTRAINT account_calls_pkey PRIMARY KEY (account_id, day, kind)
-);
 
 CREATE TABLE api_token (
     id uuid NOT NULL,
@@ -1015,6 +1012,15 @@ CREATE TABLE lane_change (
     CONSTRAINT lane_change_pkey PRIMARY KEY (id)
 );
 CREATE INDEX lane_change_newest ON public.lane_change USING btree (owner, kind, id DESC);
+
+CREATE TABLE lane_day (
+    owner text NOT NULL,
+    kind text NOT NULL,
+    day date NOT NULL,
+    calls bigint NOT NULL,
+    CONSTRAINT lane_day_owner_kind_fkey FOREIGN KEY (owner, kind) REFERENCES lane(owner, kind) ON DELETE CASCADE,
+    CONSTRAINT lane_day_pkey PRIMARY KEY (owner, kind, day)
+);
 
 CREATE TABLE lease (
     name text NOT NULL,

@@ -337,6 +337,6 @@ async def next_hole_try(tx: Tx, channel_id: UUID) -> datetime | None:
     return await tx.value(Q["next_hole_try"], channel_id=channel_id)
 
 
-async def count_calls(tx: Tx, account_id: UUID, *, kind: str, calls: int, now: datetime) -> None:
-    """Count calls of an account, for people; the lanes keep the pace."""
-    await tx.execute(Q["count_calls"], account_id=account_id, kind=kind, calls=calls, now=now)
+async def count_read(tx: Tx, channel_id: UUID) -> None:
+    """Count a call that read a page of a stream or failed to; the lanes count the calls of accounts."""
+    await tx.execute(Q["count_read"], channel_id=channel_id)

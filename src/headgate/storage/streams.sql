@@ -247,8 +247,6 @@ on conflict (channel_id, lens, position) do update set bookmark = excluded.bookm
 -- When the first of the holes that wait may be tried again.
 select min(next_try_at) from hole where channel_id = %(channel_id)s
 
--- name: count_calls
--- Calls of an account by day and kind, for people.
-insert into account_calls as a (account_id, day, kind, calls)
-values (%(account_id)s, (%(now)s::timestamptz at time zone 'UTC')::date, %(kind)s, %(calls)s)
-on conflict (account_id, day, kind) do update set calls = a.calls + excluded.calls
+-- name: count_read
+-- A call that read a page of it, or failed to.
+update stream set reads = reads + 1 where channel_id = %(channel_id)s

@@ -39,6 +39,16 @@ create table lane_change (
     foreign key (owner, kind) references lane (owner, kind) on delete cascade
 );
 
+-- Calls by the server's day, for people; written with every permit.
+create table lane_day (
+    owner text not null,
+    kind text not null,
+    day date not null,
+    calls bigint not null,
+    primary key (owner, kind, day),
+    foreign key (owner, kind) references lane (owner, kind) on delete cascade
+);
+
 create index lane_change_newest on lane_change (owner, kind, id desc);
 
 -- Whoever changes a rate, it is recorded; whoever voids the stock, the other processes hear of it.
@@ -251,6 +261,12 @@ begin
         cross join granted g
         join schedule s on s.number = g.calls
         where l.owner = p.owner and l.kind = p.kind and g.calls > 0
+    ),
+    noted as (
+        insert into lane_day as d (owner, kind, day, calls)
+        select caller, call_kind, (m.at at time zone 'UTC')::date, g.calls
+        from granted g cross join moment m where g.calls > 0
+        on conflict (owner, kind, day) do update set calls = d.calls + excluded.calls
     )
     select
         g.delays_s, g.come_back_s, lanes.kinds, lanes.epochs, lanes.rates, lanes.grace_s
@@ -313,11 +329,3 @@ create table removed_channel (
 -- Whether a listener that gave its last sign of life then is there.
 create function headgate_listens(listening_at timestamptz) returns boolean language sql volatile parallel safe
 return coalesce(listening_at > headgate_real_now() - interval '90 seconds', false);
-
-create table account_calls (
-    account_id uuid not null references account (id) on delete cascade,
-    day date not null,
-    kind text not null,
-    calls bigint not null,
-    primary key (account_id, day, kind)
-);
