@@ -139,6 +139,16 @@ def database_url(server_url: str, template: str) -> Iterator[str]:
 
 
 @pytest.fixture
+def empty_url(server_url: str) -> Iterator[str]:
+    """The address of a database without anything in it."""
+    name = f"empty_{uuid.uuid4().hex[:16]}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        yield at_database(server_url, name)
+        connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
     """An open pool on a fresh, migrated database."""
     pool = Database(database_url, RealClock())

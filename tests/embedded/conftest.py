@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from guests import AttachProcess, Guest
 
@@ -15,6 +16,23 @@ from headgate.storage.embedded import EmbeddedServer
 
 # Only root can become another user, and only it has to.
 collect_ignore = [] if os.geteuid() == 0 else ["test_system_users.py"]
+
+
+@pytest.fixture
+def filled_url(database_url: str) -> str:
+    """A database with rows that are hard to copy: line breaks, tabs, backslashes, a lone `\\.`."""
+    text = "one\ntwo\t\\.\n\\.\nSET transaction_timeout = 0;\nCOPY public.item (id) FROM stdin;\n\\N"
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "insert into lease (name, token, holder, expires_at)"
+            " select 'lease ' || n, gen_random_uuid(), %s, '2026-01-01' from generate_series(1, 2500) n",
+            (text,),
+        )
+        connection.execute(
+            "insert into lease values (%s, gen_random_uuid(), 'x', '2026-01-01')",
+            ("\\! touch /tmp/headgate",),
+        )
+    return database_url
 
 
 @pytest.fixture

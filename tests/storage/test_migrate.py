@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import uuid
-from collections.abc import Iterator
 
 import psycopg
 import pytest
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
 
 from headgate.domain.errors import UserError
 from headgate.storage.migrate import list_migrations, migrate, schema_status
@@ -20,16 +16,6 @@ import asyncio, sys
 from headgate.storage.migrate import migrate
 print(len(asyncio.run(migrate(sys.argv[1]))))
 """
-
-
-@pytest.fixture
-def empty_url(server_url: str) -> Iterator[str]:
-    """The address of a database without anything in it."""
-    name = sql.Identifier(f"empty_{uuid.uuid4().hex[:16]}")
-    with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(sql.SQL("create database {}").format(name))
-        yield make_conninfo(server_url, dbname=name.as_string().strip('"'))
-        connection.execute(sql.SQL("drop database {} with (force)").format(name))
 
 
 def _run(url: str, statement: str) -> None:

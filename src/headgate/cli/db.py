@@ -94,6 +94,8 @@ def backup(
     typer.echo(
         f"{path}: {manifest.rows:,} rows of {len(manifest.tables)} tables, {size_bytes:,} bytes, verified."
     )
+    if manifest.left_out:
+        typer.echo(f"Left out, because Headgate did not make it: {', '.join(manifest.left_out)}.")
     typer.echo(_KEY_NOTE)
 
 
@@ -101,24 +103,22 @@ def backup(
 def restore(
     source: Annotated[Path, typer.Argument(help="The file of a backup.")],
     *,
-    force: Annotated[
-        bool, typer.Option("--force", help="Also in place of a database that holds something.")
-    ] = False,
-    keep_old: Annotated[bool, typer.Option(help="Keep the database from before beside it.")] = True,
+    force: Annotated[bool, typer.Option("--force", help="Also in place of what the database holds.")] = False,
+    keep_old: Annotated[bool, typer.Option(help="Keep what was there before, in a schema beside.")] = True,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a backup back, into an empty database or in place of one (--force).
+    """Bring a backup back, into an empty database or in place of what one holds (--force).
 
-    The backup is verified first and loaded as a whole or not at all.
+    The backup is verified first and loaded as a whole or not at all. Nothing in it is ever run.
     """
-    from headgate.storage.dump_file import read_manifest
+    from headgate.storage.backup_file import read_manifest
     from headgate.storage.restore import restore as load
 
     manifest = read_manifest(source)
     if force:
         taken = f"{manifest.taken_at:%Y-%m-%d %H:%M} UTC, {manifest.rows:,} rows"
-        confirm(f"Put the backup ({taken}) in place of the database?", yes=yes)
+        confirm(f"Put the backup ({taken}) in place of what the database holds?", yes=yes)
     with _progress("Restoring") as on_progress:
         restored = _with_database(
             lambda url: load(url, source, replace=force, keep_old=keep_old, on_progress=on_progress)
@@ -135,7 +135,9 @@ def restore(
         return
     typer.echo(f"Restored {restored.manifest.rows:,} rows of {len(restored.manifest.tables)} tables.")
     if restored.set_aside:
-        typer.echo(f"The database from before is kept as {restored.set_aside} until the next such restore.")
+        typer.echo(
+            f"What was there before is kept in the schema {restored.set_aside} until the next such restore."
+        )
 
 
 def _with_database(work: Callable[[str], Awaitable[Result]]) -> Result:

@@ -1,28 +1,33 @@
-"""A backup is a dump that was read back: every table has as many rows in it as its snapshot had."""
+"""A backup: the rows of all our tables at one moment, in a file that is read back before it counts."""
 
 from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
+import psycopg
 from psycopg import sql
 
 from headgate import __version__
 from headgate.domain.errors import UserError
-from headgate.storage.database import Connection, Tx, connect
-from headgate.storage.dump_file import (
+from headgate.storage.backup_file import (
     Manifest,
+    SequenceState,
+    TableRows,
     damaged,
-    open_dump,
-    read_dump,
+    open_table,
     read_manifest,
+    read_table,
     write_manifest,
 )
-from headgate.storage.dump_tools import Script, ToolFailed, guarded_conninfo, read_database, read_script
-from headgate.storage.migrate import Applied, check_server
+from headgate.storage.database import Connection, Tx, connect
+from headgate.storage.migrate import Applied, apply_pending, check_server
 from headgate.storage.queries import load_queries
 
 Q = load_queries("backup")
@@ -30,13 +35,48 @@ Q = load_queries("backup")
 OnProgress = Callable[[float], None]
 """Told how much of the whole is done, from 0 to 1."""
 
-_DUMPED_AT = 0.5
-# What compression usually leaves of a database's size on disk; only the progress bar believes it.
-_COMPRESSION = 0.25
+_WRITTEN_AT = 0.6
 
 
 def ignore_progress(_part: float) -> None:
     """Tell nobody."""
+
+
+@dataclass(frozen=True)
+class _Columns:
+    table_name: str
+    columns: list[str]
+
+
+@dataclass(frozen=True)
+class _Sequence:
+    name: str
+    last_value: int
+    is_called: bool
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The tables with their columns, and the sequences, that a schema has."""
+
+    tables: dict[str, list[str]]
+    sequences: dict[str, SequenceState]
+
+    def names(self) -> set[str]:
+        return {*self.tables, *(f"sequence {name}" for name in self.sequences)}
+
+    def columns(self) -> set[str]:
+        return {f"{table}.{column}" for table, columns in self.tables.items() for column in columns}
+
+
+async def list_contents(connection: Connection) -> Contents:
+    tx = Tx(connection)
+    tables = await tx.all(_Columns, Q["list_columns"])
+    sequences = await tx.all(_Sequence, Q["list_sequences"])
+    return Contents(
+        {table.table_name: table.columns for table in tables},
+        {one.name: SequenceState(one.last_value, one.is_called) for one in sequences},
+    )
 
 
 async def backup(
@@ -47,10 +87,8 @@ async def backup(
     draft = target.with_name(f".{target.name}.partial")
     try:
         draft.unlink(missing_ok=True)
-        await _write(url, draft, taken_at=taken_at, on_progress=on_progress)
-        manifest = await verify(
-            draft, on_progress=lambda part: on_progress(_DUMPED_AT + part * (1 - _DUMPED_AT))
-        )
+        await _write(url, draft, taken_at=taken_at, on_progress=lambda part: on_progress(part * _WRITTEN_AT))
+        manifest = verify(draft, on_progress=lambda part: on_progress(_WRITTEN_AT + part * (1 - _WRITTEN_AT)))
         draft.rename(target)
         _sync_folder(target.parent)
     except OSError as error:
@@ -58,83 +96,146 @@ async def backup(
             f"The backup could not be written to {target}: {error.strerror or error}.",
             remedy="Look at the disk space and the permissions there, or name another place.",
         ) from error
-    except ToolFailed as error:
+    except psycopg.Error as error:
         raise UserError(
-            f"The database could not be dumped: {error}.", remedy="`headgate doctor` names known faults."
+            f"The database could not be copied: {str(error).strip()}.",
+            remedy="`headgate doctor` names known faults.",
         ) from error
     finally:
         draft.unlink(missing_ok=True)
     return manifest
 
 
-async def verify(source: Path, *, on_progress: OnProgress = ignore_progress) -> Manifest:
-    """Unpack the whole dump and compare its rows with the manifest; raise if anything is missing."""
+def verify(source: Path, *, on_progress: OnProgress = ignore_progress) -> Manifest:
+    """Unpack the whole file and compare its rows with the manifest; raise if anything is missing."""
     manifest = read_manifest(source)
-    script = Script()
-    try:
-        async for chunk in read_script(read_dump(source)):
-            script.feed(chunk)
-            on_progress(min(1.0, script.row_count / max(1, manifest.rows)))
-    except ToolFailed as error:
-        raise damaged(source, str(error)) from error
-    check_rows(manifest.tables, script.rows, error=damaged(source, "the rows in it are not those it counted"))
+    done = 0
+    for name, table in manifest.tables.items():
+        found = 0
+        for chunk in read_table(source, name):
+            # A row is a line: COPY writes a line break inside of a value as a backslash and an n.
+            found += chunk.count(b"\n")
+            on_progress(min(1.0, (done + found) / max(1, manifest.rows)))
+        if found != table.rows:
+            raise damaged(source, f"{name} has {found} rows in it, and {table.rows} were counted")
+        done += found
     return manifest
 
 
-def check_rows(expected: dict[str, int], found: dict[str, int], *, error: UserError) -> None:
-    if expected != found:
-        raise error
-
-
-async def count_rows(connection: Connection) -> dict[str, int]:
-    """Count the rows of every table, in one statement."""
-    names: list[str] = await Tx(connection).column(Q["list_tables"])
-    if not names:
-        return {}
-    counts = [
-        sql.SQL("select {}, count(*) from {}").format(sql.Literal(name), sql.SQL(name))  # pyright: ignore[reportArgumentType] - quoted by the server
-        for name in names
-    ]
-    cursor = await connection.execute(sql.SQL(" union all ").join(counts))
-    return {str(name): int(count) for name, count in await cursor.fetchall()}
-
-
-async def _write(url: str, draft: Path, *, taken_at: datetime, on_progress: OnProgress) -> None:
+@asynccontextmanager
+async def open_snapshot(url: str) -> AsyncGenerator[Connection, None]:
+    """Connect, and see one moment of the database within the block."""
     connection = await connect(url, name="headgate backup")
     async with connection:
         await check_server(connection)
-        await connection.execute("begin isolation level repeatable read, read only")
-        manifest = await _describe(connection, taken_at=taken_at)
-        tx = Tx(connection)
-        snapshot = str(await tx.value(Q["export_snapshot"]))
-        expected_bytes = max(1.0, await tx.value(Q["get_size"]) * _COMPRESSION)
+        await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
+        async with connection.transaction():
+            await lift_limits(connection)
+            yield connection
+
+
+async def lift_limits(connection: Connection) -> None:
+    """Let this transaction take its time, and write and read values in one form."""
+    await Tx(connection).column(Q["lift_limits"])
+    await Tx(connection).column(Q["fix_formats"])
+
+
+async def _write(url: str, draft: Path, *, taken_at: datetime, on_progress: OnProgress) -> None:
+    async with open_snapshot(url) as connection:
+        applied = await _read_ledger(connection)
+        present, own = await list_contents(connection), await _list_own(url, through=len(applied))
+        _check_present(present, own)
         descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w+b") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive, guarded_conninfo(url) as conninfo:
-                with open_dump(archive) as dump:
-                    written = 0
-                    async for chunk in read_database(conninfo, snapshot=snapshot):
-                        written += dump.write(chunk)
-                        on_progress(min(1.0, written / expected_bytes) * _DUMPED_AT)
-                write_manifest(archive, manifest)
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+                wanted = {
+                    table: [column for column in present.tables[table] if column in columns]
+                    for table, columns in own.tables.items()
+                }
+                tables = await _write_tables(connection, archive, wanted, on_progress)
+                # Asked again, after the rows: a sequence must not be behind them.
+                sequences = (await list_contents(connection)).sequences
+                write_manifest(
+                    archive,
+                    Manifest(
+                        headgate=__version__,
+                        server_version=connection.info.server_version,
+                        taken_at=taken_at,
+                        database=connection.info.dbname,
+                        migrations=applied,
+                        tables=tables,
+                        sequences={name: sequences[name] for name in own.sequences},
+                        left_out=_list_left_out(present, own),
+                    ),
+                )
             file.flush()
             os.fsync(file.fileno())
 
 
-async def _describe(connection: Connection, *, taken_at: datetime) -> Manifest:
+async def _write_tables(
+    connection: Connection,
+    archive: zipfile.ZipFile,
+    wanted: Mapping[str, list[str]],
+    on_progress: OnProgress,
+) -> dict[str, TableRows]:
+    # Only the progress bar believes that rows take as much room in text as in the database.
+    expected_bytes = max(1, await Tx(connection).value(Q["get_size"], tables=list(wanted)))
+    written: dict[str, TableRows] = {}
+    written_bytes = 0
+    for table, columns in wanted.items():
+        statement = copy_statement(table, columns, direction="to stdout")
+        async with connection.cursor() as cursor:
+            with open_table(archive, table) as entry:
+                async with cursor.copy(statement) as copy:
+                    async for chunk in copy:
+                        written_bytes += entry.write(chunk)
+                        on_progress(min(1.0, written_bytes / expected_bytes))
+            written[table] = TableRows(columns, cursor.rowcount)
+    return written
+
+
+def copy_statement(
+    table: str, columns: list[str], *, direction: Literal["to stdout", "from stdin"]
+) -> sql.Composed:
+    return sql.SQL("copy {} ({}) {} (encoding 'UTF8')").format(
+        sql.Identifier(table),
+        sql.SQL(", ").join(map(sql.Identifier, columns)),
+        sql.SQL(direction),
+    )
+
+
+async def _read_ledger(connection: Connection) -> list[Applied]:
     tx = Tx(connection)
     if not await tx.value(Q["has_ledger"]):
         raise UserError(
             f"The database {connection.info.dbname!r} is not one of Headgate.",
             remedy="There is nothing to back up; `headgate db migrate` sets it up.",
         )
-    return Manifest(
-        headgate=__version__,
-        server_version=connection.info.server_version,
-        taken_at=taken_at,
-        database=connection.info.dbname,
-        migrations=await tx.all(Applied, Q["list_applied"]),
-        tables=await count_rows(connection),
+    return await tx.all(Applied, Q["list_applied"])
+
+
+async def _list_own(url: str, *, through: int) -> Contents:
+    """Return what our migrations make, by making it in a schema that is never committed."""
+    connection = await connect(url, name="headgate backup")
+    async with connection, connection.transaction(force_rollback=True):
+        await connection.execute("create schema headgate_scratch")
+        await connection.execute("set local search_path = headgate_scratch")
+        await apply_pending(connection, through=through)
+        return await list_contents(connection)
+
+
+def _check_present(present: Contents, own: Contents) -> None:
+    if missing := sorted(own.names() - present.names()):
+        raise UserError(
+            f"The database lacks what a backup needs: {', '.join(missing)}.",
+            remedy="Run `headgate db migrate` first.",
+        )
+
+
+def _list_left_out(present: Contents, own: Contents) -> list[str]:
+    names = sorted(present.names() - own.names())
+    return names + sorted(
+        column for column in present.columns() - own.columns() if column.partition(".")[0] in own.tables
     )
 
 

@@ -83,20 +83,25 @@ def list_migrations() -> list[Migration]:
 
 async def migrate(url: str) -> list[Migration]:
     """Bring the database up to date and return what was applied."""
-    async with _locked(url) as connection:
-        await check_server(connection)
-        await connection.execute(_LEDGER)
-        status = await _status(connection)
-        for migration in status.pending:
-            async with connection.transaction():
-                await connection.execute(migration.sql.encode())
-                await connection.execute(
-                    "insert into headgate_migration (number, name, checksum) values (%s, %s, %s)",
-                    (migration.number, migration.name, migration.checksum),
-                )
-        if status.engine_steps:
-            await _upgrade_engine(connection)
-        return status.pending
+    async with open_for_migration(url) as connection:
+        return await apply_pending(connection)
+
+
+async def apply_pending(connection: Connection, *, through: int | None = None) -> list[Migration]:
+    """Apply what is missing, through a number or all of it; in the caller's transaction if it has one."""
+    await connection.execute(_LEDGER)
+    status = await _status(connection)
+    pending = [m for m in status.pending if through is None or m.number <= through]
+    for migration in pending:
+        async with connection.transaction():
+            await connection.execute(migration.sql.encode())
+            await connection.execute(
+                "insert into headgate_migration (number, name, checksum) values (%s, %s, %s)",
+                (migration.number, migration.name, migration.checksum),
+            )
+    if status.engine_steps:
+        await _upgrade_engine(connection)
+    return pending
 
 
 async def schema_status(url: str) -> SchemaStatus:
@@ -119,9 +124,11 @@ async def check_server(connection: Connection) -> None:
 
 
 @asynccontextmanager
-async def _locked(url: str) -> AsyncGenerator[Connection, None]:
+async def open_for_migration(url: str) -> AsyncGenerator[Connection, None]:
+    """Connect, and be the only one that changes the schema within the block."""
     connection = await connect(url, name="headgate migrate")
     async with connection:
+        await check_server(connection)
         await connection.execute("select pg_advisory_lock(%s)", (_LOCK,))
         yield connection
 

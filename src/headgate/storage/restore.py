@@ -1,29 +1,40 @@
-"""Restore a backup: verified before, in one transaction, counted after.
+"""Restore a backup: our own migrations make the tables, and the file gives rows for them and nothing else.
 
-Over a database that holds something it goes into a new one, which takes the old one's name at the very end: a
-restore that fails loses nothing, and the old database stays beside it until it is dropped.
+All of it is one transaction. What the database held before is set aside as a schema of its own, in the same
+transaction: a restore that fails, or whose process is killed, leaves the database as it was.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from headgate.domain.errors import UserError
-from headgate.kernel.randomness import secret_bytes
-from headgate.storage.backup import OnProgress, check_rows, count_rows, ignore_progress, verify
-from headgate.storage.database import Connection, connect
-from headgate.storage.dump_file import Manifest, check_origin, read_dump, read_manifest
-from headgate.storage.dump_tools import Script, ToolFailed, guarded_conninfo, open_psql, read_script, write
-from headgate.storage.migrate import Migration, check_server, migrate
+from headgate.storage.backup import (
+    Contents,
+    OnProgress,
+    copy_statement,
+    ignore_progress,
+    lift_limits,
+    list_contents,
+    verify,
+)
+from headgate.storage.backup_file import Manifest, check_origin, damaged, foreign, read_manifest, read_table
+from headgate.storage.database import Connection, Tx
+from headgate.storage.migrate import Migration, apply_pending, open_for_migration
+from headgate.storage.queries import load_queries
 
+Q = load_queries("restore")
+
+SET_ASIDE = "headgate_before_restore"
 _VERIFIED_AT = 0.3
-_LONGEST_NAME = 40
+_LOCK_TRIES = 10
+_COLLISIONS = (psycopg.errors.DeadlockDetected, psycopg.errors.LockNotAvailable)
 
 
 @dataclass(frozen=True)
@@ -33,7 +44,16 @@ class Restored:
     manifest: Manifest
     migrated: list[Migration]
     set_aside: str | None
-    """The name that the database from before has now."""
+    """The schema that holds what was there before."""
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    """A reference between tables, in the server's words."""
+
+    table_name: str
+    name: str
+    definition: str
 
 
 async def restore(
@@ -46,136 +66,146 @@ async def restore(
 ) -> Restored:
     """Bring a backup into the database; over a non-empty one only if told to replace it."""
     check_origin(read_manifest(source))
-    manifest = await verify(source, on_progress=lambda part: on_progress(part * _VERIFIED_AT))
+    manifest = verify(source, on_progress=lambda part: on_progress(part * _VERIFIED_AT))
     step = _Step(source, manifest, lambda part: on_progress(_VERIFIED_AT + part * (1 - _VERIFIED_AT)))
-    if await is_empty(url):
-        return Restored(manifest, await step.fill(url), None)
-    if not replace:
+    try:
+        async with open_for_migration(url) as connection, connection.transaction():
+            await lift_limits(connection)
+            if await _is_empty(connection):
+                return Restored(manifest, await step.fill(connection), None)
+            _refuse_unless(replace=replace, name=connection.info.dbname)
+            await _set_aside(connection)
+            migrated = await step.fill(connection)
+            await _lock_old(connection)
+            if not keep_old:
+                await _drop_old(connection)
+            return Restored(manifest, migrated, SET_ASIDE if keep_old else None)
+    except psycopg.errors.InsufficientPrivilege as error:
         raise UserError(
-            f"The database {_name_of(url)!r} is not empty.",
-            remedy="Nothing was changed. Restore into an empty database, or say --force to put the backup in"
-            " its place.",
-        )
-    return await _replace(url, step, keep_old=keep_old)
-
-
-async def is_empty(url: str) -> bool:
-    """Tell whether the database has no table at all."""
-    connection = await connect(url, name="headgate restore")
-    async with connection:
-        await check_server(connection)
-        return not await count_rows(connection)
+            f"The database user lacks a right that a restore needs: {error.diag.message_primary}.",
+            remedy="Nothing was changed. Let it own the database and the schema in it:"
+            " `alter schema public owner to pg_database_owner`.",
+        ) from error
+    except psycopg.Error as error:
+        raise UserError(
+            f"The backup could not be loaded: {error.diag.message_primary or str(error).strip()}.",
+            remedy="Nothing was changed: it is loaded as a whole or not at all.",
+        ) from error
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A verified backup on its way into an empty database."""
+    """A verified backup on its way into a schema without tables, in an open transaction."""
 
     source: Path
     manifest: Manifest
     on_progress: OnProgress
 
-    async def fill(self, url: str) -> list[Migration]:
-        """Load the dump in one transaction, count, and migrate to this code's schema."""
-        try:
-            await self._load(url)
-        except ToolFailed as error:
-            raise UserError(
-                f"The backup could not be loaded: {error}.",
-                remedy="Nothing was changed: it is loaded as a whole or not at all.",
-            ) from error
-        connection = await connect(url, name="headgate restore")
-        async with connection:
-            found = await count_rows(connection)
-        check_rows(
-            self.manifest.tables,
-            found,
-            error=UserError(
-                "The restored tables do not have the rows that the backup counted.",
-                remedy="Something else wrote to the database meanwhile: stop it and restore again.",
-            ),
+    async def fill(self, connection: Connection) -> list[Migration]:
+        """Build the schema that the rows are of, load them, and migrate to this code's schema."""
+        await apply_pending(connection, through=len(self.manifest.migrations))
+        self._check_contents(await list_contents(connection))
+        async with _without_rules(connection):
+            await self._load(connection)
+        return await apply_pending(connection)
+
+    def _check_contents(self, own: Contents) -> None:
+        """Refuse by name what our migrations do not make."""
+        found = Contents(
+            {name: table.columns for name, table in self.manifest.tables.items()}, self.manifest.sequences
         )
-        return await migrate(url)
+        strange = sorted(found.names() - own.names()) or sorted(found.columns() - own.columns())
+        if strange:
+            raise foreign(strange)
+        if missing := sorted(own.names() - found.names()):
+            raise damaged(self.source, f"it lacks {', '.join(missing)}")
 
-    async def _load(self, url: str) -> None:
-        script = Script()
-        with guarded_conninfo(url) as conninfo:
-            async with open_psql(conninfo) as psql:
-                async for chunk in read_script(read_dump(self.source)):
-                    await write(psql, script.feed(chunk))
-                    self.on_progress(min(1.0, script.row_count / max(1, self.manifest.rows)))
-                await write(psql, script.finish())
-
-
-async def _replace(url: str, step: _Step, *, keep_old: bool) -> Restored:
-    name = _name_of(url)
-    fresh = f"{name[:_LONGEST_NAME]}_restore_{secret_bytes(4).hex()}"
-    aside = f"{name[:_LONGEST_NAME]}_before_restore"
-    maintenance = await _connect_beside(url)
-    async with maintenance:
-        await _create(maintenance, fresh)
-        try:
-            migrated = await step.fill(make_conninfo(url, dbname=fresh))
-            await _drop(maintenance, aside)
-            await _swap(maintenance, name=name, fresh=fresh, aside=aside)
-        except BaseException:
-            await _drop(maintenance, fresh)
-            raise
-        if not keep_old:
-            await _drop(maintenance, aside)
-    return Restored(step.manifest, migrated, aside if keep_old else None)
+    async def _load(self, connection: Connection) -> None:
+        # Migrations may have put rows there, which the backup has as well.
+        names = sql.SQL(", ").join(map(sql.Identifier, self.manifest.tables))
+        await connection.execute(sql.SQL("truncate {}").format(names))
+        done = 0
+        for name, table in self.manifest.tables.items():
+            statement = copy_statement(name, table.columns, direction="from stdin")
+            async with connection.cursor() as cursor:
+                async with cursor.copy(statement) as copy:
+                    for chunk in read_table(self.source, name):
+                        await copy.write(chunk)
+                        done += chunk.count(b"\n")
+                        self.on_progress(min(1.0, done / max(1, self.manifest.rows)))
+                if cursor.rowcount != table.rows:
+                    raise damaged(self.source, f"{name} took {cursor.rowcount} of {table.rows} rows")
+        for name, state in self.manifest.sequences.items():
+            quoted = sql.Identifier(name).as_string(connection)
+            await Tx(connection).value(
+                Q["set_sequence"], name=quoted, last_value=state.last_value, is_called=state.is_called
+            )
 
 
-async def _connect_beside(url: str) -> Connection:
-    """Connect to another database of the server: the one in use cannot be renamed."""
-    last: psycopg.OperationalError | None = None
-    for name in ("postgres", "template1"):
-        try:
-            return await connect(make_conninfo(url, dbname=name), name="headgate restore")
-        except psycopg.OperationalError as error:
-            last = error
-    raise UserError(
-        f"No other database of the server lets us in: {str(last).strip()}",
-        remedy="Restore into an empty database instead.",
-    )
+@asynccontextmanager
+async def _without_rules(connection: Connection) -> AsyncGenerator[None, None]:
+    """Load rows in any order and as they are: references are checked afterwards, triggers do not fire."""
+    references = await Tx(connection).all(ForeignKey, Q["list_foreign_keys"])
+    triggered: list[str] = await Tx(connection).column(Q["list_triggered"])
+    for key in references:
+        await _alter(connection, key.table_name, "drop constraint {}", sql.Identifier(key.name))
+    for table in triggered:
+        await _alter(connection, table, "disable trigger user")
+    yield
+    for table in triggered:
+        await _alter(connection, table, "enable trigger user")
+    for key in references:
+        spelled = sql.SQL(key.definition)  # pyright: ignore[reportArgumentType] - of our own migrations
+        await _alter(connection, key.table_name, "add constraint {} {}", sql.Identifier(key.name), spelled)
 
 
-async def _create(maintenance: Connection, name: str) -> None:
-    try:
-        await maintenance.execute(
-            sql.SQL("create database {} template template0").format(sql.Identifier(name))
-        )
-    except psycopg.errors.InsufficientPrivilege as error:
+async def _is_empty(connection: Connection) -> bool:
+    return not await Tx(connection).value(Q["count_relations"])
+
+
+def _refuse_unless(*, replace: bool, name: str) -> None:
+    if not replace:
         raise UserError(
-            "This database user may not create databases, which replacing one needs.",
-            remedy="Nothing was changed. Grant it CREATEDB, or restore into an empty database.",
-        ) from error
-
-
-async def _drop(maintenance: Connection, name: str) -> None:
-    await maintenance.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
-
-
-async def _swap(maintenance: Connection, *, name: str, fresh: str, aside: str) -> None:
-    """Exchange the names in one transaction, with the doors of the old database shut meanwhile."""
-    allow = sql.SQL("alter database {} allow_connections {}")
-    await maintenance.execute(allow.format(sql.Identifier(name), sql.SQL("false")))
-    try:
-        await maintenance.execute(
-            "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = any(%s)",
-            ([name, fresh],),
+            f"The database {name!r} is not empty.",
+            remedy="Nothing was changed. Restore into an empty database, or say --force to put the backup in"
+            " its place.",
         )
-        rename = sql.SQL("alter database {} rename to {}")
-        async with maintenance.transaction():
-            await maintenance.execute(rename.format(sql.Identifier(name), sql.Identifier(aside)))
-            await maintenance.execute(rename.format(sql.Identifier(fresh), sql.Identifier(name)))
-    except BaseException:
-        with suppress(psycopg.Error):
-            await maintenance.execute(allow.format(sql.Identifier(name), sql.SQL("true")))
-        raise
-    await maintenance.execute(allow.format(sql.Identifier(aside), sql.SQL("true")))
 
 
-def _name_of(url: str) -> str:
-    parameters = conninfo_to_dict(url)
-    return str(parameters.get("dbname") or parameters.get("user") or "")
+async def _set_aside(connection: Connection) -> None:
+    """Give the schema another name and make a new one in its place; others see it when we commit."""
+    name = await Tx(connection).value(Q["get_schema_name"])
+    await _drop_old(connection)
+    await connection.execute(
+        sql.SQL("alter schema {} rename to {}").format(sql.Identifier(name), sql.Identifier(SET_ASIDE))
+    )
+    await connection.execute(sql.SQL("create schema {}").format(sql.Identifier(name)))
+
+
+async def _drop_old(connection: Connection) -> None:
+    await connection.execute(sql.SQL("drop schema if exists {} cascade").format(sql.Identifier(SET_ASIDE)))
+
+
+async def _lock_old(connection: Connection) -> None:
+    """End other sessions and lock the old tables: no transaction may begin on them and go on with the new."""
+    tx = Tx(connection)
+    names: list[str] = await tx.column(Q["list_tables_of"], schema=SET_ASIDE)
+    if not names:
+        return
+    tables = sql.SQL(", ").join(sql.Identifier(SET_ASIDE, name) for name in names)
+    await connection.execute("set local lock_timeout = '2s'")
+    for tries_left in reversed(range(_LOCK_TRIES)):
+        await tx.value(Q["end_other_sessions"])
+        try:
+            async with connection.transaction():
+                await connection.execute(sql.SQL("lock table {}").format(tables))
+        except _COLLISIONS:
+            if not tries_left:
+                raise
+        else:
+            return
+
+
+async def _alter(connection: Connection, table: str, change: str, *parts: sql.Composable) -> None:
+    changed = sql.SQL(change).format(*parts)  # pyright: ignore[reportArgumentType] - a literal of this module
+    await connection.execute(sql.SQL("alter table {} {}").format(sql.Identifier(table), changed))

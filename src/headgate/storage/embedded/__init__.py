@@ -4,7 +4,7 @@
 who runs them, `cluster` makes the database folder, `locks` says who is there.
 """
 
-from headgate.storage.embedded.programs import MAJOR_VERSION, client_program
+from headgate.storage.embedded.programs import MAJOR_VERSION
 from headgate.storage.embedded.server import DATABASE, EmbeddedServer
 
-__all__ = ["DATABASE", "MAJOR_VERSION", "EmbeddedServer", "client_program"]
+__all__ = ["DATABASE", "MAJOR_VERSION", "EmbeddedServer"]

@@ -118,11 +118,6 @@ def server_programs(user: SystemUser | None) -> Programs:
     return Programs(_copied(install, user), user)
 
 
-def client_program(name: str) -> str:
-    """Return the path of a client program (pg_dump, pg_restore, psql), which runs as ourselves."""
-    return str(_find_install() / "bin" / name)
-
-
 def _find_install() -> Path:
     # Found without importing it: the import alone makes lock files of its own.
     spec = importlib.util.find_spec(_PACKAGE)

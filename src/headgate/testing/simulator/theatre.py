@@ -36,21 +36,22 @@ class Theatre:
 
     async def play(self, seed: int, faults: str, script: Script | None = None) -> Outcome:
         """Give the play of a seed on a database of its own, by its own script or another."""
-        async with self._database() as url:
+        async with self.open_database() as url:
             return await Play(seed, url, script or script_for(seed, faults), self.build).run()
 
     async def fan_out(self, seed: int, script: FanoutScript) -> FanoutOutcome:
         """Give a fan-out on a database of its own."""
-        async with self._database() as url:
+        async with self.open_database() as url:
             return await Fanout(seed, url, script, self.build).run()
 
     async def publish(self, seed: int, script: ListingScript) -> ListingOutcome:
         """Give a play of listings on a database of its own."""
-        async with self._database() as url:
+        async with self.open_database() as url:
             return await ListingPlay(seed, url, script, self.build).run()
 
     @asynccontextmanager
-    async def _database(self) -> AsyncGenerator[str, None]:
+    async def open_database(self) -> AsyncGenerator[str, None]:
+        """Yield the address of a database for one play, which is gone afterwards."""
         name = f"sim_{uuid4().hex[:12]}"
         async with await connect(self.url, name="theatre") as connection:
             await connection.execute(
