@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from pgqueuer.adapters.persistence.composer import ComposedQuery
@@ -42,6 +42,15 @@ with ended as (
 )
 insert into pgqueuer_log (job_id, status, entrypoint, priority)
 select id, 'successful', kind, priority from ended
+"""
+
+_DUE_IN = """
+select case when exists (
+    select from pgqueuer where entrypoint = any($1) and status = 'queued' and execute_after <= now()
+) then 0 else (
+    select extract(epoch from execute_after - now())::float8 from pgqueuer
+    where entrypoint = any($1) and status = 'queued' order by execute_after limit 1
+) end as due_in_s
 """
 
 _CLAIM = "SET status = 'picked',"
@@ -96,6 +105,8 @@ class FencedQueries(Queries):
     """Ends the wait of the engine's loop, which then claims."""
     flush: Callable[[], None] = field(default=lambda: None)
     """Flushes the engine's buffer of ended jobs now."""
+    ended: list[int] = field(default_factory=list[int])
+    """Jobs that were completed with their effects; they hold no slot, so their rows can go many at a time."""
     _starved: bool = False
     _looked_s: float = float("-inf")
     _flushing: int = 0
@@ -158,6 +169,16 @@ class FencedQueries(Queries):
         self.freed.clear()
         await self.freed.wait()
 
+    async def get_due_in_s(self, entrypoints: list[types.QueueEntrypoint]) -> float | None:
+        """Return in how many seconds the next queued job may be claimed; nothing if none is queued."""
+        (row,) = await self.driver.fetch(_DUE_IN, entrypoints)
+        due_in_s = row["due_in_s"]
+        return None if due_in_s is None else cast("float", due_in_s)
+
+    def is_starved(self) -> bool:
+        """Tell whether queued jobs wait for a slot."""
+        return self._starved
+
     def expect_slot(self) -> bool:
         """Jobs are queued for which no slot was free: claim as soon as one is. True if one is by now.
 
@@ -197,17 +218,27 @@ class FencedQueries(Queries):
         """Complete what had no effects and remove what was completed with them; leave the rest alone."""
         settled = [(job.id, self.settlements.pop(job.id, Settlement.LEAVE)) for job, _, _ in job_status]
         complete = [job_id for job_id, settlement in settled if settlement is Settlement.COMPLETE]
-        sweep = [job_id for job_id, settlement in settled if settlement is Settlement.SWEEP]
+        self.ended += [job_id for job_id, settlement in settled if settlement is Settlement.SWEEP]
+        try:
+            await self._remove(complete)
+        except BaseException:
+            self.settlements.update(dict.fromkeys(complete, Settlement.COMPLETE))
+            raise
+
+    async def sweep_ended(self) -> None:
+        """Remove the rows of jobs that were completed with their effects."""
+        await self._remove([])
+
+    async def _remove(self, complete: Sequence[int]) -> None:
         # What a lost connection leaves is swept by the tick, or picked again.
-        if self.lost or not (complete or sweep):
+        if self.lost or not (complete or self.ended):
             return
+        sweep, self.ended = self.ended, []
         self._flushing += len(complete)
         try:
-            await self.driver.execute(_FLUSH, complete, sweep, self.owner)
+            await self.driver.execute(_FLUSH, list(complete), sweep, self.owner)
         except BaseException:
-            self.settlements.update(
-                {job_id: settlement for job_id, settlement in settled if settlement is not Settlement.LEAVE}
-            )
+            self.ended += sweep
             raise
         finally:
             self._flushing -= len(complete)

@@ -49,7 +49,7 @@ class Kind(Generic[K]):
     retry: RetryPolicy | None = None
     """Another policy than the deployment's."""
     concurrency: int = 0
-    """Jobs of this kind at once over all workers; 0 means as many as the runners take."""
+    """Jobs of this kind at once over all workers (polls: in each worker); 0: as many as the runners take."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ When the engine's run ends (a killed connection ends it), it is built anew after
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ BATCH_SIZE = 100
 POLL_S = 2.0
 REPOLL_S = 0.1
 """The pause while jobs wait for a slot that another process may free."""
+SWEEP_S = 0.5
 GIVE_BACK_S = 2.0
 SUSPECT_PAUSE_S = 30.0
 """Until a suspect that found no quiet asks again: live work must have most of the time."""
@@ -67,14 +69,22 @@ def picked_from(job: models.Job, owner: UUID) -> Picked:
 
 
 class WakeableDriver(AsyncpgDriver):
-    """The engine's connection, whose listeners can be told that the queue changed without a notification."""
+    """The engine's connection, whose listeners can be told that the queue changed without a notification.
+
+    Every flush of any runner deletes ended jobs, which concerns only a runner that waits for a slot.
+    """
 
     def __init__(self, connection: Any) -> None:
         super().__init__(connection)
+        self.is_starved: Callable[[], bool] = lambda: True
         self._listeners: dict[str, NotifyCallback] = {}
 
     async def add_listener(self, channel: str, callback: NotifyCallback) -> None:
-        await super().add_listener(channel, callback)
+        def hear(payload: str | bytes | bytearray) -> None:
+            if self.is_starved() or json.loads(payload).get("operation") != "delete":
+                callback(payload)
+
+        await super().add_listener(channel, hear)
         self._listeners[channel] = callback
 
     def wake(self) -> None:
@@ -125,9 +135,12 @@ class Engine(QueueManager):
         # The engine asks whether it missed work; a suspect can wait for the next look.
         if queries.alone:
             return dequeue_timeout
-        timeout = await super()._effective_dequeue_timeout(dequeue_timeout)
-        starved = timeout <= self.min_dequeue_poll_interval
-        return timedelta(0) if starved and queries.expect_slot() else timeout
+        due_in_s = await queries.get_due_in_s(list(self.entrypoint_registry))
+        if due_in_s is None:
+            return dequeue_timeout
+        if due_in_s <= 0 and queries.expect_slot():
+            return timedelta(0)
+        return min(dequeue_timeout, max(timedelta(seconds=due_in_s), self.min_dequeue_poll_interval))
 
     async def wait_for_running(self, timeout_s: float) -> None:
         """Wait until all that runs has ended, but not for ever."""
@@ -158,7 +171,9 @@ class Engine(QueueManager):
         finally:
             self.running.discard(task)
             queries.gate.ended(queries.owner, job.id)
-        if settlement is not Settlement.LEAVE:
+        if settlement is Settlement.SWEEP:
+            queries.ended.append(job.id)
+        elif settlement is Settlement.COMPLETE:
             self.buffer = jbuff
             queries.settlements[job.id] = settlement
             await jbuff.add((job, "successful", None))
@@ -247,12 +262,16 @@ class Runner:
         )
         driver = WakeableDriver(connection)
         queries = FencedQueries(driver, gate=self.gate, alone=SUSPECT in self.entrypoints, wake=driver.wake)
+        driver.is_starved = queries.is_starved
         try:
             engine = self._build_engine(queries)
             if self._stopping.is_set():
                 return
             self.healthy, self._told = True, False
-            async with cancel_on_exit(asyncio.create_task(self._keep_alive(engine, connection))):
+            async with (
+                cancel_on_exit(asyncio.create_task(self._keep_alive(engine, connection))),
+                cancel_on_exit(asyncio.create_task(_keep_swept(queries))),
+            ):
                 await engine.run(
                     dequeue_timeout=timedelta(seconds=POLL_S),
                     batch_size=max(1, min(BATCH_SIZE, self.concurrency // 2)),
@@ -265,6 +284,8 @@ class Runner:
             self.healthy = False
             self._engine = None
             self.gate.forget(queries.owner)
+            with suppress(Exception):
+                await queries.sweep_ended()
             with suppress(Exception):
                 await connection.close(timeout=2)
 
@@ -295,6 +316,14 @@ class Runner:
             engine.register_executor(name, EntrypointExecutor(parameters))
         self._engine = engine
         return engine
+
+
+async def _keep_swept(queries: FencedQueries) -> None:
+    """Remove the rows of ended jobs now and then; the tick removes what is left over."""
+    while True:
+        await asyncio.sleep(SWEEP_S)
+        with suppress(Exception):
+            await queries.sweep_ended()
 
 
 async def _never_called(_job: models.Job) -> None:

@@ -11,7 +11,7 @@ class SeriesSettings(Section):
     """How listings are looked at: feeds, and series on manga sites."""
 
     poll_concurrency: int = Field(
-        default=32, ge=1, le=1000, description="Feeds and series that are checked at once over all workers."
+        default=32, ge=1, le=1000, description="Feeds and series that a worker checks at once."
     )
     shortest_s: float = interval(300, "Shortest time between two looks at a listing.")
     sweep_s: float = interval(300, "Time between two sweeps of a site that tells all its news at once.")
