@@ -17,10 +17,10 @@ def test_a_feed_is_followed_and_its_entries_become_posts(ledger: Ledger, site: S
     said = ledger.said("feed", "add", feed)
     assert "The Blog is followed; its entries become posts in the library." in said
     assert "`headgate feed list`" in said
-    assert "not looked at yet" in ledger.said("feed", "list")
+    assert "not read yet" in ledger.said("feed", "list")
     ledger.carry_out("poll", "ingest")
     (shown,) = ledger.document("feed", "list")
-    assert (shown["title"], shown["state"], shown["series"]) == ("The Blog", "works", [])
+    assert (shown["title"], shown["state"], shown["series"]) == ("The Blog", "OK", [])
     assert sorted(ledger.values("select title from item")) == ["First post", "Second post"]
     assert "The Blog was followed already" in ledger.said("feed", "add", feed)
 
@@ -75,7 +75,7 @@ def test_a_feed_is_switched_off_and_on_like_any_channel(ledger: Ledger, site: Si
     ledger.carry_out("poll")
     assert ledger.values("select title from item") == []
     (shown,) = ledger.document("feed", "list")
-    assert shown["state"] == "off"
+    assert shown["state"] == "switched off"
     assert "1 channel is looked at now" in ledger.said("channel", "enable", "The Blog")
     ledger.carry_out("poll")
     assert ledger.values("select title from item") == ["One"]

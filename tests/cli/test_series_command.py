@@ -38,7 +38,7 @@ def test_an_added_series_is_looked_at_and_shown_with_its_chapters(shelf: Ledger)
     assert "Salt Road comes from simulated: Salt Road." in said
     assert "`headgate series show 'Salt Road'`" in said
     assert "Ada hears of chapters that are published from now on." in said
-    assert "not looked at yet" in shelf.said("series", "show", "Salt Road")
+    assert "not read yet" in shelf.said("series", "show", "Salt Road")
 
     shelf.carry_out("poll")
     shown = shelf.document("series", "show", "salt road", "--limit", "3")
@@ -47,9 +47,7 @@ def test_an_added_series_is_looked_at_and_shown_with_its_chapters(shelf: Ledger)
     assert len(shown["chapters"]) == 3
     assert shown["chapters"][0]["number"] == shown["latest_chapter"]
     assert shown["chapters"][0]["releases"][0]["platform"] == "simulated"
-    assert [(one["state"], one["tier"]) for one in shown["sources"]] == [
-        ("works", shown["sources"][0]["tier"])
-    ]
+    assert [(one["state"], one["tier"]) for one in shown["sources"]] == [("OK", shown["sources"][0]["tier"])]
     text = shelf.said("series", "show", "salt road", "--limit", "3")
     assert f"the latest is {shown['latest_chapter']}" in text
     assert "followed                by Ada, in the list and by push" in text
@@ -247,7 +245,7 @@ def test_a_site_that_is_left_alone_is_named_everywhere(shelf: Ledger, site: Site
         " error_message = 'it is on fire'",
         shelf.now,
     )
-    assert "site left alone" in shelf.said("feed", "list")
+    assert "site away" in shelf.said("feed", "list")
     assert "does not answer and is tried again in 59 min: it is on fire." in shelf.said("feed", "list")
     assert [one["state"] for one in shelf.document("hosts", "--troubled")] == ["open"]
     assert "left alone, tried again in 59 min" in shelf.said("hosts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
@@ -70,7 +71,8 @@ def test_a_breaker_is_told_by_what_happens_next() -> None:
 @pytest.mark.parametrize(
     ("standing", "kind", "word"),
     [
-        (WELL, "good", "well"),
+        (WELL, "good", "OK"),
+        (replace(WELL, has_reader=False), "bad", "no account"),
         (Standing(False, True, True, Breaker(5), Breaker()), "off", "switched off"),
         (Standing(True, True, True, Breaker(5), Breaker()), "bad", "gone"),
         (Standing(True, False, True, Breaker(1), Breaker(5, 1, LATER)), "bad", "site away"),

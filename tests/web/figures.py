@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from html import unescape
 from typing import Any
 
@@ -162,7 +163,7 @@ class Places:
 async def command(*arguments: str) -> Any:
     """Return the document that a command prints, which has a loop of its own."""
     result = await asyncio.to_thread(CliRunner().invoke, app, [*arguments, "--json"])
-    assert result.exit_code in {0, 1}, result.output
+    assert result.stdout, result.output
     return json.loads(result.stdout)
 
 
@@ -171,3 +172,13 @@ def only(rows: Sequence[dict[str, Any]], **wanted: Any) -> dict[str, Any]:
     found = [row for row in rows if all(str(row[name]) == str(value) for name, value in wanted.items())]
     assert len(found) == 1, (wanted, rows)
     return found[0]
+
+
+def moment(find: Find) -> Find:
+    """Return a time, however it is written."""
+
+    def at(shown: Any) -> datetime | None:
+        text = find(shown)
+        return None if text is None else datetime.fromisoformat(text)
+
+    return at

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import datetime
 from typing import Any
 
-from figures import Figure, Find, Page, number, only, plain
+from figures import Figure, Find, Page, moment, number, only, plain
 
 from headgate.web.wording import share
 
@@ -43,16 +42,6 @@ def listed_read(name: str) -> Find:
 
 def answered(name: str) -> Find:
     return lambda answer: only(answer["channels"], kind="stream")[name]
-
-
-def moment(find: Find) -> Find:
-    """Return a time, however it is written."""
-
-    def at(shown: Any) -> datetime | None:
-        text = find(shown)
-        return None if text is None else datetime.fromisoformat(text)
-
-    return at
 
 
 def position(find: Find) -> Find:

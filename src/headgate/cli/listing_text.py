@@ -21,24 +21,8 @@ LOOKED = frozenset({"asked", "never_polled", "due"})
 
 
 def state_word(one: ListingState, now: datetime) -> str:
-    """Return in a word or two whether a listing works."""
-    if one.gone_at is not None:
-        return "gone"
-    if not one.enabled:
-        return "off"
-    if not one.reader:
-        return "nobody looks"
-    if one.host_open_until is not None and one.host_open_until > now:
-        return "site left alone"
-    if _limited_until(one, now):
-        return "asked to wait"
-    if one.open_until is not None and one.open_until > now:
-        return "left alone"
-    if one.failures or one.host_failures:
-        return "failing"
-    if one.succeeded_at is None:
-        return "not looked at yet"
-    return "works"
+    """Return in a word or two whether a listing works, as the pages say it."""
+    return one.health(now=now).word
 
 
 def trouble(one: ListingState, now: datetime) -> str:

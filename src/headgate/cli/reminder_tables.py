@@ -43,6 +43,7 @@ def as_document(full: FullReminder, preview: Preview | None) -> dict[str, Any]:
         "parts": list(full.parts),
         "targets": list(full.targets),
         "lists": list(full.lists),
+        "groups": full.groups,
         "next_fires": [] if preview is None else list(preview.fires),
     }
 

@@ -46,6 +46,7 @@ class Standing:
     host: Breaker
     limited_until: datetime | None = None
     """Its site asked us to wait until then."""
+    has_reader: bool = True
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,8 @@ def health_of(standing: Standing, *, now: datetime) -> Health:
         return Health("off", "switched off", "It is switched off and not looked at.")
     if standing.gone:
         return Health("bad", "gone", "The source says that it is gone for good. Look now to ask once more.")
+    if not standing.has_reader:
+        return Health("bad", "no account", "No account can read it at the moment.")
     if state_of(standing.host, now=now) == "open":
         text = breaker_text(standing.host, now=now, subject="Its site")
         return Health("bad", "site away", text, standing.host.open_until)
@@ -129,4 +132,4 @@ def health_of(standing: Standing, *, now: datetime) -> Health:
         return Health("warn", "site failing", breaker_text(standing.host, now=now, subject="Its site"))
     if not standing.looked:
         return Health("new", "not read yet")
-    return Health("good", "well")
+    return Health("good", "OK")

@@ -117,8 +117,7 @@ where id in (
 -- Depth and age per kind and state, for metrics, doctor and the jobs page.
 select headgate_job_kind(headers, entrypoint) as kind, entrypoint, status::text as status,
        count(*) as depth,
-       coalesce(extract(epoch from headgate_real_now() - min(greatest(created, execute_after))), 0)::float8
-           as oldest_s
+       greatest(extract(epoch from headgate_real_now() - min(greatest(created, execute_after))), 0)::float8 as oldest_s
 from pgqueuer where status in ('queued', 'picked', 'failed')
 group by 1, 2, 3 order by 1, 2, 3
 

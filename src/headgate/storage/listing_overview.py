@@ -75,6 +75,7 @@ class ListingState:
             watch=Breaker(self.failures, 0, self.open_until),
             host=Breaker(self.host_failures, 0, self.host_open_until),
             limited_until=self.due_at if self.reason == "limited" else None,
+            has_reader=bool(self.reader),
         )
         return health_of(standing, now=now)
 

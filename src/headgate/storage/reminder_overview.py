@@ -81,6 +81,8 @@ class FullReminder:
     parts: tuple[ReminderPart, ...]
     targets: tuple[ChosenTarget, ...]
     lists: tuple[ChosenList, ...]
+    groups: int
+    """How many it sends to, with those of its lists, each once."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ async def get_reminder(tx: Tx, reminder_id: UUID) -> FullReminder | None:
         tuple(await tx.all(ReminderPart, Q["list_parts"], id=reminder_id)),
         tuple(await tx.all(ChosenTarget, Q["list_targets"], id=reminder_id)),
         tuple(await tx.all(ChosenList, Q["list_lists"], id=reminder_id)),
+        await tx.value(Q["count_groups"], id=reminder_id),
     )
 
 

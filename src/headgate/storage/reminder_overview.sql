@@ -4,12 +4,7 @@ select r.id, r.title, r.account_id, coalesce(a.name, '') as account_name, coales
     r.zone, r.once_at, r.cron, r.window_start, r.window_end, r.at_close, r.state, r.fired_until, r.due_at,
     r.created_at, r.updated_at,
     (select count(*) from reminder_part p where p.reminder_id = r.id)::int as parts,
-    (select count(*) from (
-        select t.target_id from reminder_target t where t.reminder_id = r.id
-        union
-        select m.target_id from reminder_list l join target_list_member m on m.list_id = l.list_id
-        where l.reminder_id = r.id
-    ) as u)::int as targets,
+    headgate_count_groups(r.id) as targets,
     last.id as last_run_id, last.state as last_run_state, last.created_at as last_run_at,
     coalesce(last.total, 0) as last_run_total,
     (select count(*) from delivery d where d.run_id = last.id and d.state = 'sent')::int as last_run_sent
@@ -30,6 +25,10 @@ select r.id, r.title, r.account_id, coalesce(a.name, '') as account_name, coales
     r.created_at, r.updated_at
 from reminder r left join account a on a.id = r.account_id
 where r.id = %(id)s
+
+-- name: count_groups
+-- How many groups a reminder sends to.
+select headgate_count_groups(%(id)s)
 
 -- name: list_parts
 -- In the order in which they are sent, with what is known of their files.

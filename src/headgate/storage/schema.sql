@@ -20,6 +20,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.headgate_count_groups(of_reminder uuid)
+ RETURNS integer
+ LANGUAGE sql
+ STABLE
+RETURN (SELECT (count(*))::integer AS count FROM (SELECT t.target_id FROM reminder_target t WHERE (t.reminder_id = headgate_count_groups.of_reminder) UNION SELECT m.target_id FROM (reminder_list l JOIN target_list_member m ON ((m.list_id = l.list_id))) WHERE (l.reminder_id = headgate_count_groups.of_reminder)) u);
+
 CREATE OR REPLACE FUNCTION public.headgate_derive_chapters(chapter_ids uuid[])
  RETURNS integer
  LANGUAGE plpgsql

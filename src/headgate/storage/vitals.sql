@@ -6,19 +6,10 @@ select
     (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections,
     current_setting('max_connections')::int as max_connections
 
--- name: get_engine_vitals
--- A picked job without a heartbeat belongs to a worker that is gone; only due jobs are waiting.
-select
-    count(*) filter (where status = 'queued') as queued,
-    count(*) filter (where status = 'picked') as picked,
-    count(*) filter (
-        where status = 'picked' and heartbeat < headgate_real_now() - make_interval(secs => %(silent_s)s)
-    ) as stale,
-    coalesce(extract(epoch from headgate_real_now() - min(execute_after) filter (
-        where status = 'queued' and execute_after <= headgate_real_now()
-    )), 0)::float8 as oldest_s,
-    (select count(*) from dead_letter where state = 'open') as dead_letters
-from pgqueuer
+-- name: count_stale
+-- A picked job without a heartbeat belongs to a worker that is gone.
+select count(*) from pgqueuer
+where status = 'picked' and heartbeat < headgate_real_now() - make_interval(secs => %(silent_s)s)
 
 -- name: count_forgotten
 -- Work that should go on and has neither a due time nor a job: nothing would ever take it up again.

@@ -121,6 +121,17 @@ create table reminder_list (
 
 create index reminder_list_list on reminder_list (list_id);
 
+-- How many groups a reminder sends to: those chosen one by one and those of its lists, each once.
+create function headgate_count_groups(of_reminder uuid) returns int language sql stable
+return (
+    select count(*)::int from (
+        select t.target_id from reminder_target t where t.reminder_id = of_reminder
+        union
+        select m.target_id from reminder_list l join target_list_member m on m.list_id = l.list_id
+        where l.reminder_id = of_reminder
+    ) as u
+);
+
 -- When a reminder last reached a target: who waited longest comes first the next time. Neither is checked: runs that
 -- end at once would wait for each other at the groups that they share, a check takes as long as the row itself, and a
 -- row too many does no harm.

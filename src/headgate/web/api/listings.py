@@ -70,6 +70,7 @@ class ListingAnswer(BaseModel):
     title: str
     host: str
     enabled: bool
+    state: str = Field(description="In a word or two: whether it works, and if not, why.")
     tier: Tier
     tier_pinned: bool
     tier_reason: str
@@ -104,6 +105,7 @@ class ListingAnswer(BaseModel):
             "title": mask_url(listing.title),
             "tier_why": "A person chose so." if listing.tier_pinned else tier_text(listing.tier_reason),
             "why": look_reason_text(listing.reason),
+            "state": listing.health(now=now).word,
             "breaker": state_of(watch, now=now),
             "host_breaker": state_of(host, now=now),
             "error": mask_url(listing.error_message),

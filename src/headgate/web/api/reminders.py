@@ -148,6 +148,8 @@ class FullReminderAnswer(ReminderAnswer):
     parts: list[PartAnswer]
     targets: list[ChosenTargetAnswer]
     lists: list[ChosenListAnswer]
+    groups: int
+    """How many it sends to, with those of its lists, each once."""
     warnings: list[str] = []
 
     @classmethod
@@ -156,6 +158,7 @@ class FullReminderAnswer(ReminderAnswer):
             "parts": [vars(part) for part in full.parts],
             "targets": [vars(target) for target in full.targets],
             "lists": [vars(one) for one in full.lists],
+            "groups": full.groups,
             "warnings": [] if saved is None else list(saved.warnings),
         }
         return cls.model_validate(cls.fields_of(full.reminder) | content)

@@ -49,7 +49,7 @@ def _line(kind: str, depths: list[QueueDepth]) -> Queue:
         waiting=total("queued"),
         running=total("picked"),
         held=total("failed"),
-        oldest=timedelta(seconds=max(0.0, *waits_s)) if waits_s else None,
+        oldest=timedelta(seconds=max(waits_s)) if waits_s else None,
     )
 
 
