@@ -255,6 +255,28 @@ def test_a_site_that_is_left_alone_is_named_everywhere(shelf: Ledger, site: Site
     assert "breaker open until" in shelf.said("explain", "Scans")
 
 
+def test_the_pace_of_one_site_is_set_shown_and_given_back(shelf: Ledger, site: Site) -> None:
+    shelf.said("feed", "add", site.feed("/all.xml", "Scans", "Salt Road 1"))
+    (before,) = shelf.document("hosts")
+    assert (before["per_minute"], before["pace_set"]) == (30, False)
+    assert "90 a minute, set by a person" in shelf.said("hosts", "pace", before["name"], "90")
+    assert "90 a minute" in shelf.said("hosts")
+    assert "90 requests a minute" in shelf.said("explain", "Scans")
+    named = f"{before['platform']}/{before['name']}"
+    assert shelf.document("hosts", "pace", named, "2.5/minute")["per_minute"] == 2.5
+    assert shelf.document("hosts", "pace", named, "default")["pace_set"] is False
+    (after,) = shelf.document("hosts")
+    assert after["per_minute"] == before["per_minute"]
+
+
+def test_a_pace_that_makes_no_sense_is_refused_with_a_remedy(shelf: Ledger, site: Site) -> None:
+    shelf.said("feed", "add", site.feed("/all.xml", "Scans", "Salt Road 1"))
+    (host,) = shelf.document("hosts")
+    assert "or `default`" in shelf.refused("hosts", "pace", host["name"], "quick")
+    assert "above 0" in shelf.refused("hosts", "pace", host["name"], "0")
+    assert "lists them" in shelf.refused("hosts", "pace", "nowhere.example", "5")
+
+
 def test_feeds_that_are_gone_told_to_wait_or_read_in_part_are_named_with_a_remedy(
     shelf: Ledger, site: Site
 ) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from listing_bench import ListingBench
 from psycopg import AsyncCursor
 
-from headgate.domain.errors import RateLimited
+from headgate.domain.errors import RateLimited, UserError
 from headgate.domain.listings import Listed
 from headgate.domain.pacing import Pace
+from headgate.intake.host_pace import set_host_pace
 from headgate.intake.poll import WHOLE_EVERY
+from headgate.storage.hosts import HostName
 from headgate.storage.lanes import Q as LANES
+from headgate.storage.listing_overview import list_listings
 from headgate.storage.listings import Q as LISTINGS
 from headgate.testing.link import SimulatedLink
 
@@ -47,6 +51,70 @@ async def test_polls_of_a_paced_host_wait_outside_of_their_slots_one_behind_the_
     due = sorted(state.due_at for state in waiting if state.due_at is not None)
     assert all(at > began_at for at in due)
     assert len(set(due)) == len(due)
+
+
+async def set_pace(listed: ListingBench, per_minute: float | None) -> None:
+    parts = listed.bench.parts
+    async with listed.bench.database.transaction() as tx:
+        await set_host_pace(
+            tx, parts.links, HostName("simulated", "slow.example"), per_minute=per_minute, clock=parts.clock
+        )
+
+
+async def waiting_times(listed: ListingBench) -> list[float]:
+    """Return in how many seconds each check that waits for the host's pace is due, the next first."""
+    async with listed.bench.database.transaction() as tx:
+        states = await list_listings(tx, limit=100)
+    now = listed.bench.clock.now()
+    return sorted(
+        (one.due_at - now).total_seconds() for one in states if one.due_at and one.reason == "paced"
+    )
+
+
+async def test_checks_are_put_off_by_the_pace_of_their_own_host(listed: ListingBench) -> None:
+    await listed.add("first", host="slow.example")
+    await listed.work()
+    await slow_down(listed, "slow.example")
+    await set_pace(listed, 2)
+    for n in range(4):
+        await listed.add(f"other-{n}", host="slow.example")
+    await listed.work()
+    times = await waiting_times(listed)
+    assert len(times) >= 3
+    assert [round(later - earlier, 3) for earlier, later in pairwise(times)] == [30.0] * (len(times) - 1)
+
+
+async def test_who_waits_for_a_host_is_planned_anew_when_its_pace_changes(listed: ListingBench) -> None:
+    await listed.add("first", host="slow.example")
+    await listed.work()
+    await slow_down(listed, "slow.example")
+    await set_pace(listed, 0.5)
+    for n in range(4):
+        await listed.add(f"other-{n}", host="slow.example")
+    await listed.work()
+    slow = await waiting_times(listed)
+    assert slow[-1] > 240
+    await set_pace(listed, 60)
+    assert await waiting_times(listed) == [float(n) for n in range(len(slow))]
+    host = await listed.host()
+    assert (host.per_minute, host.pace_set, host.paced) == (60, True, len(slow))
+
+
+async def test_a_hosts_pace_goes_back_to_the_default(listed: ListingBench) -> None:
+    await listed.add("first", host="slow.example")
+    await listed.work()
+    before = await listed.host()
+    await set_pace(listed, 2)
+    await set_pace(listed, None)
+    after = await listed.host()
+    assert (after.per_minute, after.pace_set) == (before.per_minute, False)
+
+
+@pytest.mark.parametrize("per_minute", [0, -1, 60_001, float("nan")])
+async def test_an_impossible_pace_of_a_host_is_refused(listed: ListingBench, per_minute: float) -> None:
+    await listed.add("first", host="slow.example")
+    with pytest.raises(UserError, match="requests a minute"):
+        await set_pace(listed, per_minute)
 
 
 async def test_a_host_that_asks_to_wait_is_shown_with_reason_and_time(listed: ListingBench) -> None:

@@ -209,6 +209,7 @@ async def test_the_description_of_the_api_is_complete(world: WebWorld) -> None:
         "/api/v1/listings/{channel_id}/tier",
         "/api/v1/listings/{channel_id}/tier-changes",
         "/api/v1/hosts",
+        "/api/v1/hosts/{platform}/{name}/pace",
         "/api/v1/feeds",
         "/api/v1/opml",
         "/api/v1/follows",

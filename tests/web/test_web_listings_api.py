@@ -29,6 +29,22 @@ async def test_listings_tell_how_they_stand_and_why(stage: SeriesStage) -> None:
         assert (host["name"], host["listings"], host["breaker"]) == ("example.org", 3, "closed")
 
 
+async def test_the_pace_of_one_host_is_set_and_given_back(stage: SeriesStage) -> None:
+    async with program(stage.web, "admin") as client:
+        await stage.add(client, "op", "One Piece", "1")
+        (host,) = (await get_json(client, "/hosts"))["hosts"]
+        path = f"{API}/hosts/simulated/example.org/pace"
+        paced = (await client.post(path, json={"per_minute": 12})).json()
+        assert (paced["per_minute"], paced["pace_set"]) == (12, True)
+        (listing,) = (await get_json(client, "/listings"))["listings"]
+        assert listing["host_per_minute"] == 12
+        default = (await client.post(path, json={"per_minute": "default"})).json()
+        assert (default["per_minute"], default["pace_set"]) == (host["per_minute"], False)
+        assert (await client.post(path, json={"per_minute": 0})).status_code == 422
+        nowhere = f"{API}/hosts/simulated/nowhere.example/pace"
+        assert (await client.post(nowhere, json={"per_minute": 12})).status_code == 404
+
+
 async def test_a_person_asks_for_a_look_and_fixes_the_tier(stage: SeriesStage) -> None:
     async with program(stage.web) as client:
         await stage.add(client, "op", "One Piece", "1")

@@ -270,8 +270,8 @@ def judge_hosts(hosts: list[HostState]) -> Check:
             "sites",
             "warn",
             f"Asked us to wait (429): {_named(limiting)}.",
-            "They are asked again by themselves, after a day at most; lower HEADGATE_FEEDS_PER_MINUTE if it"
-            " comes often. `headgate hosts` says when.",
+            "They are asked again by themselves, after a day at most; `headgate hosts` says when. If it comes"
+            " often, ask them less: `headgate hosts pace SITE N`.",
         )
     if not away:
         return Check("sites", "ok", "None is left alone." if hosts else "No feed and no series is followed.")

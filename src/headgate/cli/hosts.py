@@ -1,4 +1,4 @@
-"""`headgate hosts`: the sites that feeds and series come from, and which of them are left alone."""
+"""`headgate hosts`: the sites that feeds and series come from, how they do, and their pace."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ from typing import Annotated
 
 import typer
 
+from headgate.cli.connectors import open_links
 from headgate.cli.desk import Desk, at_desk
 from headgate.cli.jobs_tables import relative
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.domain.breaker import Breaker, state_of
+from headgate.domain.errors import UserError
+from headgate.intake.host_pace import set_host_pace
+from headgate.storage.database import Tx
+from headgate.storage.hosts import HostName
 from headgate.storage.listing_overview import HostState, list_hosts
 
+app = typer.Typer(invoke_without_command=True, rich_markup_mode="rich")
 
+
+@app.callback()
 def hosts(
+    context: typer.Context,
     *,
     troubled: Annotated[
         bool, typer.Option("--troubled", help="Only those that failed since they last answered.")
@@ -26,6 +35,9 @@ def hosts(
     A site that fails again and again is left alone for 5 minutes, then 10, up to a day; one try decides.
     """
 
+    if context.invoked_subcommand is not None:
+        return
+
     async def look(desk: Desk) -> None:
         now = desk.clock.now()
         async with desk.database.transaction() as tx:
@@ -34,9 +46,9 @@ def hosts(
             print_json([{**vars(one), "state": _breaker(one, now)} for one in found])
             return
         print_table(
-            ["site", "platform", "state", "sources", "asked as a whole"],
+            ["site", "platform", "state", "pace", "sources", "asked as a whole"],
             [
-                (one.name, one.platform, _state(one, now), f"{one.listings:,}", _swept(one, now))
+                (one.name, one.platform, _state(one, now), _pace(one), f"{one.listings:,}", _swept(one, now))
                 for one in found
             ],
             empty="No site fails." if troubled else "No feed and no series is followed yet.",
@@ -47,6 +59,62 @@ def hosts(
                 typer.echo(f"{one.name}: {one.error_message}")
 
     at_desk(look)
+
+
+@app.command("pace")
+def pace(
+    site: Annotated[str, typer.Argument(metavar="SITE", help="Its name, or platform/name.")],
+    per_minute: Annotated[
+        str, typer.Argument(metavar="N|default", help="Most requests a minute for its feeds and series.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Set how often one site is asked, or go back to the default pace; checks that wait are planned anew."""
+    wish = _typed_pace(per_minute)
+
+    async def change(desk: Desk) -> None:
+        async with open_links(desk) as links, desk.database.transaction() as tx:
+            host = await _find(tx, site)
+            name = HostName(host.platform, host.name)
+            await set_host_pace(tx, links, name, per_minute=wish, clock=desk.clock)
+            host = await _find(tx, str(name))
+        if as_json:
+            print_json({**vars(host), "state": _breaker(host, desk.clock.now())})
+        else:
+            typer.echo(f"{host.name}: {_pace(host)}.")
+
+    at_desk(change)
+
+
+def _typed_pace(typed: str) -> float | None:
+    text = typed.lower().removesuffix("/minute")
+    if text == "default":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise UserError(
+            f"{typed!r} is no pace.", remedy="Give a number of requests a minute, or `default`."
+        ) from None
+
+
+async def _find(tx: Tx, typed: str) -> HostState:
+    platform, _, name = typed.rpartition("/")
+    found = [one for one in await list_hosts(tx, name=name) if platform in ("", one.platform)]
+    if not found:
+        raise UserError(f"There is no site {typed!r}.", remedy="`headgate hosts` lists them.")
+    if len(found) > 1:
+        named = ", ".join(f"{one.platform}/{one.name}" for one in found)
+        raise UserError(f"Several platforms have a site {name!r}.", remedy=f"Name one of: {named}.")
+    return found[0]
+
+
+def _pace(one: HostState) -> str:
+    if one.per_minute is None or one.rate is None:
+        return "default"
+    most = f"{one.per_minute:.4g} a minute" + (", set by a person" if one.pace_set else "")
+    slowed = f"{one.rate:.4g} of {most}" if one.rate < one.per_minute else most
+    return f"{slowed}; {one.paced:,} wait for it" if one.paced else slowed
 
 
 def _breaker(one: HostState, now: datetime) -> str:

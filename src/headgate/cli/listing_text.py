@@ -136,6 +136,8 @@ def _facts(one: ListingState, now: datetime) -> list[tuple[str, str]]:
         ("read by", _reader(one, now)),
         (f"site {one.host}", breaker_line(one.host_failures, one.host_open_until, one.host_error, now)),
     ]
+    if one.host_per_minute is not None:
+        facts.append(("pace of the site", f"{one.host_per_minute:.4g} requests a minute"))
     if one.rest_until is not None and one.rest_until > now:
         facts.append(("asked for rest until", moment(one.rest_until, now)))
     if one.warning:

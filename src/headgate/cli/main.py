@@ -46,7 +46,7 @@ COMMANDS = {
     "series": Entry("headgate.cli.series:app", "Follow series over all their sources.", FOLLOW),
     "feed": Entry("headgate.cli.feed:app", "Follow feeds (RSS, Atom, JSON); OPML in and out.", FOLLOW),
     "hosts": Entry(
-        "headgate.cli.hosts:hosts", "List the sites of feeds and series, and how they do.", FOLLOW
+        "headgate.cli.hosts:app", "List the sites of feeds and series, and set their pace.", FOLLOW
     ),
     "follow": Entry("headgate.cli.follow:app", "Say what a user wants to hear of.", TELL),
     "notifications": Entry("headgate.cli.notifications:app", "What a user was told; quiet hours.", TELL),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 from headgate.domain.breaker import fail, state_of
-from headgate.domain.errors import Absent, Transient, WorkError, error_class
-from headgate.storage import hosts
+from headgate.domain.errors import Absent, RateLimited, Transient, WorkError, error_class
+from headgate.domain.pacing import ComeBackLater
+from headgate.storage import hosts, lanes
 from headgate.storage.database import Database, Tx
 from headgate.storage.hosts import HostName
 
@@ -43,3 +46,23 @@ async def note_failure(
             tx, host, breaker, error_class=error_class(error), error_message=str(error), now=now
         )
     return breaker.open_until
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Why a poll waits for its host, and how far apart those that wait are."""
+
+    reason: Literal["paced", "limited"]
+    """We ask no faster, or the host asked us to wait."""
+    apart_s: float
+
+
+async def explain_wait(tx: Tx, host: HostName, error: RateLimited) -> Wait:
+    """Tell why the host's lane has no room now, and at which pace it has some."""
+    found = {lane.kind: lane for lane in await lanes.list_lanes(tx, owner=host.lane_owner)}
+    lane = found.get("list")
+    if lane is None:
+        return Wait("limited", 0.0)
+    drawn = [lane, *(found[kind] for kind in found if kind == lane.shared)]
+    asked_to = not isinstance(error, ComeBackLater) or any(one.cool_down_s for one in drawn)
+    return Wait("limited" if asked_to else "paced", 60.0 / min(one.rate for one in drawn))

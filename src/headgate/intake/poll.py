@@ -23,14 +23,14 @@ from headgate.domain.errors import (
     error_class,
 )
 from headgate.domain.listings import Listed
-from headgate.domain.pacing import HORIZON_S, ComeBackLater
+from headgate.domain.pacing import HORIZON_S
 from headgate.domain.polling import PollDecision, decide_poll
 from headgate.domain.rhythm import merge_arrivals, next_look, tier_of
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import JITTER
 from headgate.intake.answers import facts_of, is_quiet, join_parts, with_resets
 from headgate.intake.entries import Answered
-from headgate.intake.hosts import claim_probe, may_retry, note_failure
+from headgate.intake.hosts import claim_probe, explain_wait, may_retry, note_failure
 from headgate.intake.listing_addresses import ListingAddresses, read_address
 from headgate.intake.measures import poll_of
 from headgate.intake.moves import move
@@ -62,8 +62,6 @@ MOST_PARTS = 25
 WHOLE_EVERY = 24
 """Every so many polls ask for everything: a server that always says "unchanged" would blind us."""
 MAX_WAIT_S = 86_400.0
-LONG_WAIT_S = 60.0
-"""A lane is closed for longer than this only because its host asked for it."""
 
 
 class ListingRows:
@@ -267,16 +265,14 @@ class Poller:
         """Let a poll whose host has no room wait outside of its slot, behind those that wait already."""
         listing, now = look.listing, look.now
         wait_s = min(error.retry_after_s, MAX_WAIT_S)
-        is_ours = isinstance(error, ComeBackLater) and wait_s <= LONG_WAIT_S
-        lanes = self.links.manifest(listing.platform).lanes
-        apart_s = 60.0 / lanes["list"].per_minute if "list" in lanes else 0.0
         async with job.finish() as tx:
+            wait = await explain_wait(tx, look.host, error)
             await listings.put_off_listing(
                 tx,
                 listing,
                 due_at=now + timedelta(seconds=wait_s * self.clock.speed),
-                apart=timedelta(seconds=apart_s * self.clock.speed),
-                reason="paced" if is_ours else "limited",
+                apart=timedelta(seconds=wait.apart_s * self.clock.speed),
+                reason=wait.reason,
                 now=now,
             )
 

@@ -16,6 +16,7 @@ from headgate.lanes.lane import Lanes
 from headgate.lanes.plans import plan_lanes
 from headgate.storage.database import Tx
 from headgate.storage.gathering import Gatherer
+from headgate.storage.hosts import HostName
 from headgate.storage.vault import Vault
 
 HOST_KINDS: frozenset[CallKind] = frozenset({"list", "sweep", "find"})
@@ -70,6 +71,11 @@ class Links:
     def plans_of(self, platform: str) -> list[LanePlan]:
         """Return the lanes that an account of a platform gets."""
         return plan_lanes(self.manifest(platform).lanes, send_per_minute=self.send_per_minute)
+
+    def host_plans(self, platform: str) -> list[LanePlan]:
+        """Return the lanes that a host of a platform gets."""
+        lanes = self.manifest(platform).lanes
+        return plan_lanes({kind: lane for kind, lane in lanes.items() if kind in HOST_KINDS})
 
     def host_of(self, platform: str, listing: str) -> str:
         """Return the host that answers for a listing."""
@@ -153,7 +159,7 @@ class Links:
 
     async def _host_lanes(self, platform: str, host: str) -> str:
         """Return the owner of a host's lanes; set them up if need be."""
-        owner = f"host:{platform}/{host}"
+        owner = HostName(platform, host).lane_owner
         if owner not in self._hosts:
             await self._new_hosts.ask((platform, owner))
             self._hosts.add(owner)
@@ -161,10 +167,8 @@ class Links:
 
     async def _ensure_hosts(self, owners: Sequence[tuple[str, str]]) -> list[None]:
         for platform in sorted({platform for platform, _ in owners}):
-            lanes = self.manifest(platform).lanes
-            plans = plan_lanes({kind: lane for kind, lane in lanes.items() if kind in HOST_KINDS})
             named = sorted({owner for of, owner in owners if of == platform})
-            await self.lanes.ensure_all(named, plans, established=True)
+            await self.lanes.ensure_all(named, self.host_plans(platform), established=True)
         return [None] * len(owners)
 
     def _connector(self, platform: str) -> Connector:

@@ -26,6 +26,11 @@ class HostName:
     def __str__(self) -> str:
         return f"{self.platform}/{self.name}"
 
+    @property
+    def lane_owner(self) -> str:
+        """Return who owns the lanes of calls to this host."""
+        return f"host:{self}"
+
     @classmethod
     def parse(cls, text: str) -> HostName:
         platform, slash, name = text.partition("/")
@@ -137,6 +142,11 @@ async def set_host_due(tx: Tx, host: HostName, *, due_at: datetime | None) -> No
 async def wake_host_listings(tx: Tx, host: HostName, *, over: timedelta, now: datetime) -> None:
     """Have every listing of a host looked at by itself, spread over a while."""
     await tx.execute(Q["wake_host_listings"], **vars(host), over=over, now=now)
+
+
+async def respace_listings(tx: Tx, host: HostName, *, apart: timedelta, now: datetime) -> None:
+    """Plan anew those listings of a host that wait for its pace, so far apart and in the same order."""
+    await tx.execute(Q["respace_listings"], **vars(host), apart=apart, now=now)
 
 
 async def find_swept(tx: Tx, host: HostName, keys: Sequence[str]) -> list[SweptListing]:

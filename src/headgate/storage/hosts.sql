@@ -72,6 +72,16 @@ from (
 ) as s
 where l.channel_id = s.channel_id
 
+-- name: respace_listings
+-- The pace of a host changed: what waits for it waits as long as the new one asks for. A poll under way notices.
+update listing l set due_at = %(now)s::timestamptz + %(apart)s::interval * s.place, planned_at = %(now)s,
+    wake_seq = l.wake_seq + 1
+from (
+    select channel_id, row_number() over (order by due_at, channel_id) - 1 as place
+    from listing where platform = %(platform)s and host = %(name)s and reason = 'paced' and due_at > %(now)s
+) as s
+where l.channel_id = s.channel_id
+
 -- name: find_swept
 -- Which of these listings are followed here and on, by their keys.
 select c.key, l.channel_id, l.arrivals, l.succeeded_at is null as first_look

@@ -179,6 +179,11 @@ async def change_lanes(
     )
 
 
+async def unpin_lane(tx: Tx, *, owner: str, kind: str) -> None:
+    """Forget that a person set a lane's pace; defaults change it again."""
+    await tx.execute(Q["unpin_lane"], owner=owner, kind=kind)
+
+
 async def list_lanes(tx: Tx, *, owner: str | None = None) -> list[LaneRow]:
     """Return all lanes, or one owner's."""
     return await tx.all(LaneRow, Q["list_lanes"], owner=owner)

@@ -130,6 +130,10 @@ where l.owner = r.owner
         r.new_shared, r.new_ceiling, r.new_burst, r.new_daily_cap, r.new_established, r.new_pinned, r.new_rate
     )
 
+-- name: unpin_lane
+-- A person takes the choice of a pace back.
+update lane set pinned = false where owner = %(owner)s and kind = %(kind)s
+
 -- name: list_lanes
 -- All lanes, or those of one owner, as people see them.
 select

@@ -50,6 +50,8 @@ class ListingState:
     host_failures: int
     host_open_until: datetime | None
     host_error: str
+    host_per_minute: float | None
+    """Requests a minute that its host gets now; empty until it is first asked."""
     swept: bool
     swept_at: datetime | None
     reader: str
@@ -125,6 +127,14 @@ class HostState:
     """It asked us to wait; the last of its listings is polled again then."""
     gone: int
     """Listings that it says are gone for good."""
+    paced: int
+    """Listings that wait because the host is not asked faster."""
+    per_minute: float | None
+    """The most requests a minute for its listings; empty until it is first asked, or somebody sets it."""
+    rate: float | None
+    """Requests a minute now: fewer than the most after the host asked to slow down."""
+    pace_set: bool
+    """A person chose the pace."""
 
     @property
     def troubled(self) -> bool:
@@ -196,8 +206,9 @@ async def list_last_tier_changes(
     return found
 
 
-async def list_hosts(tx: Tx) -> list[HostState]:
-    return await tx.all(HostState, Q["list_hosts"])
+async def list_hosts(tx: Tx, *, name: str | None = None) -> list[HostState]:
+    """Return how hosts stand: all of them, or those of a name, which several platforms may have."""
+    return await tx.all(HostState, Q["list_hosts"], name=name)
 
 
 async def list_odd_listings(tx: Tx, *, now: datetime) -> list[OddListing]:

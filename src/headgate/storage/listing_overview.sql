@@ -4,13 +4,15 @@ select c.id as channel_id, c.platform, c.key, c.title, l.host, l.tier, l.tier_pi
        l.checked_at, l.succeeded_at, l.changed_at, l.polls, l.warning, l.gone_at, l.rest_until,
        c.message_scan_enabled as enabled, coalesce(w.failures, 0) as failures, w.open_until,
        coalesce(w.error_class, '') as error_class, coalesce(w.error_message, '') as error_message,
-       h.failures as host_failures, h.open_until as host_open_until, h.error_message as host_error, h.swept,
+       h.failures as host_failures, h.open_until as host_open_until, h.error_message as host_error,
+       k.rate as host_per_minute, h.swept,
        h.swept_at, coalesce(a.name, '') as reader, l.key_changes, l.keys_changed_at,
        coalesce((select o.title from channel o where o.id = l.moved_onto), '') as moved_onto,
        array(select f.key from listing_alias f where f.channel_id = c.id order by f.at, f.key) as former_keys
 from listing l
 join channel c on c.id = l.channel_id
 join host h on h.platform = l.platform and h.name = l.host
+left join lane k on k.owner = 'host:' || l.platform || '/' || l.host and k.kind = 'list'
 left join account a on a.id = l.reader_id
 left join watch w on w.channel_id = l.channel_id and w.account_id = l.reader_id
 where (%(channel_ids)s::uuid[] is null or c.id = any(%(channel_ids)s))
@@ -25,13 +27,15 @@ select at, from_tier, to_tier, reason from tier_change where channel_id = %(chan
 -- name: list_hosts
 -- For people: how hosts stand.
 select platform, name, failures, opened, open_until, error_class, error_message, failed_at, swept, due_at, swept_at, calls,
-       n.listings, n.limited_until, n.gone
+       n.listings, n.limited_until, n.gone, n.paced, k.ceiling as per_minute, k.rate, coalesce(k.pinned, false) as pace_set
 from host h
+left join lane k on k.owner = 'host:' || h.platform || '/' || h.name and k.kind = 'list'
 cross join lateral (
     select count(*) as listings, max(l.due_at) filter (where l.reason = 'limited') as limited_until,
-           count(l.gone_at) as gone
+           count(l.gone_at) as gone, count(*) filter (where l.reason = 'paced') as paced
     from listing l where l.platform = h.platform and l.host = h.name
 ) as n
+where %(name)s::text is null or h.name = %(name)s
 order by platform, name
 
 -- name: list_last_tier_changes

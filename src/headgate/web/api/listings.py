@@ -13,9 +13,11 @@ from headgate.domain.breaker import Breaker, BreakerState, state_of
 from headgate.domain.listing_words import look_reason_text
 from headgate.domain.rhythm import tier_text
 from headgate.domain.schedule import Tier
+from headgate.intake.host_pace import set_host_pace
 from headgate.kernel.logs import mask_url
 from headgate.storage.channel_overview import FIRST, ChannelPlace
 from headgate.storage.database import Tx
+from headgate.storage.hosts import HostName
 from headgate.storage.listing_overview import (
     HostState,
     ListingPlace,
@@ -50,11 +52,23 @@ class HostAnswer(BaseModel):
     swept_at: datetime | None
     calls: int
     listings: int
+    limited_until: datetime | None = Field(description="It asked us to wait until then.")
+    gone: int = Field(description="Listings that it says are gone for good.")
+    paced: int = Field(description="Listings that wait because it is not asked faster.")
+    per_minute: float | None = Field(description="The most requests a minute; empty until it is first asked.")
+    rate: float | None = Field(description="Requests a minute now; fewer after it asked to slow down.")
+    pace_set: bool = Field(description="A person chose the pace.")
 
     @classmethod
     def of(cls, host: HostState, *, now: datetime) -> HostAnswer:
         breaker = state_of(Breaker(host.failures, host.opened, host.open_until), now=now)
         return cls.model_validate(vars(host) | {"breaker": breaker, "error": mask_url(host.error_message)})
+
+
+class HostPaceBody(BaseModel):
+    """The most requests a minute, or the default pace."""
+
+    per_minute: float | Literal["default"]
 
 
 class HostsAnswer(BaseModel):
@@ -92,6 +106,7 @@ class ListingAnswer(BaseModel):
     host_breaker: BreakerState
     host_open_until: datetime | None
     host_error: str
+    host_per_minute: float | None = Field(description="Requests a minute that its host gets now.")
     swept: bool
     swept_at: datetime | None
     reader: str
@@ -203,6 +218,29 @@ async def list_all_hosts(site: CurrentSite) -> HostsAnswer:
         found = await list_hosts(tx)
     now = site.parts.clock.now()
     return HostsAnswer(hosts=[HostAnswer.of(host, now=now) for host in found])
+
+
+@routes.post("/hosts/{platform}/{name}/pace", door=scope("admin"), tags=["listings"])
+async def set_pace(site: CurrentSite, platform: str, name: str, body: HostPaceBody) -> HostAnswer:
+    """Set how many requests a minute a host gets; checks that wait for it are planned anew."""
+    parts = site.parts
+    async with site.transaction() as tx:
+        await _known_host(tx, platform, name)
+        await set_host_pace(
+            tx,
+            parts.links,
+            HostName(platform, name),
+            per_minute=None if body.per_minute == "default" else body.per_minute,
+            clock=parts.clock,
+        )
+        return HostAnswer.of(await _known_host(tx, platform, name), now=parts.clock.now())
+
+
+async def _known_host(tx: Tx, platform: str, name: str) -> HostState:
+    for host in await list_hosts(tx, name=name):
+        if host.platform == platform:
+            return host
+    raise not_found("There is no such host.")
 
 
 async def _known(tx: Tx, channel_id: UUID) -> ListingState:
