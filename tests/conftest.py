@@ -1,7 +1,8 @@
 """Fixtures of all suites: a real PostgreSQL, and a database of its own for each test.
 
-The server is the embedded one, or the one that HEADGATE_TEST_DATABASE_URL names (a superuser's address).
-A migrated template is made once; each test gets a clone of it.
+The server is the embedded one, or the one that HEADGATE_TEST_DATABASE_URL names (a superuser's address, which
+only makes the roles of the tests). A migrated template is made once; each test gets a clone of it. There the
+product works as a plain role, so that a right that it lacks is seen.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from headgate.storage.migrate import list_migrations, migrate
 from headgate.testing.simulator import Theatre, open_theatre
 
 TEMPLATE_LOCK = 7_420_001
+MAKER = "headgate_tests"
+OWNER = "headgate_tests_owner"
+HASHES_QUICKLY = 160000
 
 # Pages and commands are the same on every server: their queries are prepared on each by the tests of storage,
 # and what they ask for is done on each by those of intake, outflow, jobs and lanes.
@@ -78,25 +82,54 @@ def quick_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def server_url(quick_folder: Path) -> Iterator[str]:
-    """The address of the test server's maintenance database."""
+def setup_url(quick_folder: Path) -> Iterator[str]:
+    """The superuser's address of the test server; only roles are made with it."""
     if url := os.environ.get("HEADGATE_TEST_DATABASE_URL"):
         yield url
         return
     with tempfile.TemporaryDirectory(prefix="headgate-tests-", dir=quick_folder) as folder:
         server = EmbeddedServer(Path(folder), fsync=False)
         server.start()
-        make_sign_in_quick(server.url("postgres"))
-        yield server.url("postgres")
+        yield server.setup_url()
         server.stop()
 
 
-def make_sign_in_quick(url: str) -> None:
-    """Hash the server's password once and not 4096 times: thousands of connections are opened."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("set scram_iterations = 1")
-        password = sql.Literal(connection.info.password)
-        connection.execute(sql.SQL("alter role current_user password {}").format(password))
+@pytest.fixture(scope="session")
+def server_url(setup_url: str) -> str:
+    """The address of a role that makes databases and is nothing more, at a database that stays empty."""
+    password = hashlib.sha256(setup_url.encode()).hexdigest()[:32]
+    with psycopg.connect(setup_url, autocommit=True) as connection:
+        connection.execute("select pg_advisory_lock(%s)", (TEMPLATE_LOCK,))
+        if connection.info.server_version >= HASHES_QUICKLY:
+            # Hash the password once and not 4096 times: thousands of connections are opened.
+            connection.execute("set scram_iterations = 1")
+        if connection.execute("select from pg_roles where rolname = %s", (MAKER,)).fetchone() is None:
+            secret = sql.Literal(password)
+            connection.execute(
+                sql.SQL("create role {} login password {}").format(sql.Identifier(OWNER), secret)
+            )
+            connection.execute(
+                # A database is not dropped under a vacuum without the right to end it.
+                sql.SQL("create role {} login createdb password {} in role {}, pg_signal_backend").format(
+                    sql.Identifier(MAKER), secret, sql.Identifier(OWNER)
+                )
+            )
+            connection.execute(
+                sql.SQL("create database {} owner {}").format(sql.Identifier(MAKER), sql.Identifier(MAKER))
+            )
+    return make_url(setup_url, role=MAKER, password=password, name=MAKER)
+
+
+def make_url(url: str, *, role: str, password: str, name: str) -> str:
+    """Return the address of a database on the same server for another role."""
+    scheme, _, rest = url.partition("://")
+    place = rest.rpartition("@")[2]
+    return at_database(f"{scheme}://{role}:{password}@{place}", name)
+
+
+def for_owner(url: str) -> str:
+    """Return the address of the role that owns the databases of the product, and may not make any."""
+    return url.replace(f"://{MAKER}:", f"://{OWNER}:", 1)
 
 
 @pytest.fixture(scope="session")
@@ -113,8 +146,10 @@ def template(server_url: str) -> str:
             connection.execute(
                 sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name))
             )
-            connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
-            asyncio.run(_migrate(at_database(server_url, name)))
+            connection.execute(
+                sql.SQL("create database {} owner {}").format(sql.Identifier(name), sql.Identifier(OWNER))
+            )
+            asyncio.run(_migrate(for_owner(at_database(server_url, name))))
             connection.execute(sql.SQL("alter database {} is_template true").format(sql.Identifier(name)))
     return name
 
@@ -130,11 +165,11 @@ def database_url(server_url: str, template: str) -> Iterator[str]:
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(
             # Copied as files: page by page through the log takes twice as long.
-            sql.SQL("create database {} template {} strategy file_copy").format(
-                sql.Identifier(name), sql.Identifier(template)
+            sql.SQL("create database {} template {} owner {} strategy file_copy").format(
+                sql.Identifier(name), sql.Identifier(template), sql.Identifier(OWNER)
             )
         )
-        yield at_database(server_url, name)
+        yield for_owner(at_database(server_url, name))
         connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
@@ -143,8 +178,10 @@ def empty_url(server_url: str) -> Iterator[str]:
     """The address of a database without anything in it."""
     name = f"empty_{uuid.uuid4().hex[:16]}"
     with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
-        yield at_database(server_url, name)
+        connection.execute(
+            sql.SQL("create database {} owner {}").format(sql.Identifier(name), sql.Identifier(OWNER))
+        )
+        yield for_owner(at_database(server_url, name))
         connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 

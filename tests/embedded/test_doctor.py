@@ -40,7 +40,8 @@ from headgate.app.examination import examine
 from headgate.cli.main import app
 from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import load_settings
-from headgate.storage.vitals import EngineVitals, Forgotten, TroubledAccount, Vitals
+from headgate.storage.database import Tx, connect
+from headgate.storage.vitals import EngineVitals, Forgotten, TroubledAccount, Vitals, list_powers
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -68,7 +69,16 @@ def test_a_whole_set_up_passes(environment: dict[str, str], database_url: str) -
     code, checks = _doctor(environment | {"HEADGATE_DATABASE_URL": database_url})
     assert code == 0
     assert {check["status"] for check in checks.values()} <= {"ok", "skip", "warn"}
-    for name in ("server", "connections", "clock", "migrations", "engine", "dead letters", "accounts"):
+    for name in (
+        "server",
+        "connections",
+        "database user",
+        "clock",
+        "migrations",
+        "engine",
+        "dead letters",
+        "accounts",
+    ):
         assert checks[name]["status"] == "ok", checks[name]
 
 
@@ -88,6 +98,29 @@ def test_a_wrong_url_is_named(environment: dict[str, str], database_url: str) ->
     assert code == 1
     assert 'database "nowhere" does not exist' in checks["server"]["message"]
     assert "Create that database" in checks["server"]["remedy"]
+
+
+def test_a_database_user_that_is_more_than_its_owner_is_named(
+    environment: dict[str, str], setup_url: str
+) -> None:
+    code, checks = _doctor(environment | {"HEADGATE_DATABASE_URL": setup_url})
+    assert code == 0
+    assert checks["database user"]["status"] == "warn"
+    assert "is a superuser" in checks["database user"]["message"]
+    assert "create database headgate owner headgate" in checks["database user"]["remedy"]
+
+
+@pytest.mark.parametrize(
+    "right", ["pg_execute_server_program", "pg_read_server_files", "pg_write_server_files", "CREATEROLE"]
+)
+async def test_a_right_that_a_user_has_through_another_role_is_named(setup_url: str, right: str) -> None:
+    connection = await connect(setup_url)
+    async with connection, connection.transaction(force_rollback=True):
+        await connection.execute("create role asked; create role beside; set local role asked")
+        assert await list_powers(Tx(connection)) == []
+        gift = "alter role beside createrole" if right == "CREATEROLE" else f"grant {right} to beside"
+        await connection.execute(f"reset role; {gift}; grant beside to asked; set local role asked".encode())
+        assert await list_powers(Tx(connection)) == [right]
 
 
 def test_a_newer_schema_is_named(environment: dict[str, str], database_url: str) -> None:

@@ -157,7 +157,8 @@ def test_it_is_reachable_by_its_owner_with_the_password_alone(folder: Path) -> N
     assert stat.S_IMODE((sockets / ".s.PGSQL.5432").stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "postgres/password").stat().st_mode) == 0o600
     assert stat.S_IMODE((folder / "postgres").stat().st_mode) == 0o700
-    with psycopg.connect(url) as connection:
+    assert stat.S_IMODE((folder / "postgres/setup-password").stat().st_mode) == 0o600
+    with psycopg.connect(server.setup_url()) as connection:
         assert connection.execute("show listen_addresses").fetchone() == ("",)
         rules = connection.execute(
             "select distinct type, auth_method from pg_hba_file_rules order by 1"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from uuid import uuid4
 
 import pytest
+from typer.testing import CliRunner, Result
 from webworld import ORIGIN, PASSWORD, WebWorld, form_token, post, sign_in
 
+from headgate.cli.main import app
 from headgate.storage.api_tokens import Scope
 from headgate.storage.queries import QueryFile
 from headgate.storage.users import Role
@@ -213,6 +217,38 @@ async def test_a_program_says_what_becomes_of_tokens_when_it_changes_the_passwor
         again = {"current": NEW, "password": "one more fine password", "revoke_tokens": True}
         assert (await client.put(path, json=again)).status_code == 204
         assert (await client.get("/api/v1/me")).status_code == 401
+
+
+@pytest.mark.usefixtures("settings_of_commands")
+async def test_the_command_lists_tokens_and_revokes_them_with_a_new_password(world: WebWorld) -> None:
+    token = await make_token(world, "ada", "admin", "read")
+
+    async def works() -> bool:
+        async with world.client() as program:
+            answer = await program.get("/api/v1/me", headers={"authorization": f"Bearer {token}"})
+            return answer.status_code == 200
+
+    async def user(*arguments: str, typed: str = "") -> Result:
+        return await asyncio.to_thread(CliRunner().invoke, app, ["user", *arguments], input=typed)
+
+    assert await works()
+    (listed,) = json.loads((await user("tokens", "ada", "--json")).stdout)
+    assert (listed["name"], listed["scopes"]) == ("backup", ["read"])
+    assert listed["last_used_at"] is not None
+    assert token not in (shown := (await user("tokens", "ada")).stdout)
+    assert listed["name"] in shown
+
+    change = ("password", "ada", "--password-stdin")
+    undecided = await user(*change, typed=f"{NEW}\n")
+    assert undecided.exit_code == 1
+    assert "--revoke-tokens" in undecided.stderr
+    kept = await user(*change, "--keep-tokens", typed=f"{NEW}\n")
+    assert "still work" in kept.stdout, kept.stderr
+    assert await works()
+    revoked = await user(*change, "--revoke-tokens", typed="one more fine password\n")
+    assert "are revoked" in revoked.stdout, revoked.stderr
+    assert not await works()
+    assert "has no API tokens" in (await user("tokens", "ada")).stdout
 
 
 async def test_a_member_cannot_make_a_token_for_administrators(world: WebWorld) -> None:

@@ -11,7 +11,7 @@ import os
 import shutil
 import socket
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -159,6 +159,20 @@ def explain_unreachable(reason: str) -> Check:
     fallback = "Look at the server, and correct HEADGATE_DATABASE_URL."
     remedy = next((remedy for sign, remedy in remedies.items() if sign in lowered), fallback)
     return Check("server", "fail", f"The server cannot be reached: {text}", remedy)
+
+
+def judge_powers(powers: Sequence[str]) -> Check:
+    """Judge the rights of the database user: whoever speaks to the database through us has them as well."""
+    if not powers:
+        return Check("database user", "ok", "It has no rights beyond its own database.")
+    has = "is a superuser" if "superuser" in powers else f"has {', '.join(powers)}"
+    return Check(
+        "database user",
+        "warn",
+        f"The database user {has}, which Headgate does not need.",
+        "Let a plain user own the database: `create role headgate login password '…'`,"
+        " `create database headgate owner headgate`; then `headgate db restore` with a backup.",
+    )
 
 
 def judge_server(vitals: Vitals) -> list[Check]:

@@ -20,6 +20,7 @@ from headgate.app.checks import (
     judge_engine,
     judge_hosts,
     judge_listings,
+    judge_powers,
     judge_schedule,
     judge_schema,
     judge_server,
@@ -36,6 +37,7 @@ from headgate.storage.vitals import (
     count_forgotten,
     get_engine_vitals,
     get_vitals,
+    list_powers,
     list_troubled_accounts,
     open_examination,
 )
@@ -88,7 +90,7 @@ async def _examine_server(tx: Tx, clock: Clock) -> list[Check]:
     vitals = await get_vitals(tx)
     answered_at = clock.now()
     agreed = judge_clock(server_at=vitals.server_at, asked_at=asked_at, answered_at=answered_at)
-    return [*judge_server(vitals), agreed]
+    return [*judge_server(vitals), judge_powers(await list_powers(tx)), agreed]
 
 
 async def _examine_schema(url: str, tx: Tx, settings: Settings, clock: Clock) -> list[Check]:

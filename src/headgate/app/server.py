@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headgate.domain.errors import UserError
@@ -20,13 +22,26 @@ async def open_server(settings: Settings) -> AsyncGenerator[str, None]:
     if settings.database.url is not None:
         yield settings.database.url.get_secret_value()
         return
-    if sys.platform == "win32":
-        raise UserError(
-            "The embedded database needs Linux or macOS.",
-            remedy="Set HEADGATE_DATABASE_URL to a PostgreSQL server (15 or newer).",
-        )
+    _check_platform()
     async with _embedded(settings).attach() as url:
         yield url
+
+
+@asynccontextmanager
+async def open_workshop(settings: Settings, *, fsync: bool = True) -> AsyncGenerator[str, None]:
+    """Yield the address of a server to create databases on, for benchmarks and plays.
+
+    That is the server of the settings, whose user needs CREATEDB, or an embedded one that is gone afterwards.
+    """
+    if settings.database.url is not None:
+        yield settings.database.url.get_secret_value()
+        return
+    _check_platform()
+    with tempfile.TemporaryDirectory(prefix="headgate-workshop-") as folder:
+        server = _embedded(settings.replace_data_dir(Path(folder)), fsync=fsync)
+        async with server.attach() as url:
+            server.allow_databases()
+            yield url
 
 
 def is_embedded_running(settings: Settings) -> bool:
@@ -34,8 +49,16 @@ def is_embedded_running(settings: Settings) -> bool:
     return sys.platform != "win32" and _embedded(settings).is_running()
 
 
-def _embedded(settings: Settings) -> EmbeddedServer:
+def _check_platform() -> None:
+    if sys.platform == "win32":
+        raise UserError(
+            "The embedded database needs Linux or macOS.",
+            remedy="Set HEADGATE_DATABASE_URL to a PostgreSQL server (15 or newer).",
+        )
+
+
+def _embedded(settings: Settings, *, fsync: bool = True) -> EmbeddedServer:
     # Not at the top: its file locks exist on no other system.
     from headgate.storage.embedded import EmbeddedServer
 
-    return EmbeddedServer(settings.data.dir, shared_memory_mb=settings.database.shared_memory_mb)
+    return EmbeddedServer(settings.data.dir, shared_memory_mb=settings.database.shared_memory_mb, fsync=fsync)

@@ -8,10 +8,9 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -130,20 +129,12 @@ async def _play_share(share: range, faults: str, what: str, url: str) -> list[di
     return json.loads(told)["plays"]
 
 
-@asynccontextmanager
-async def _server() -> AsyncGenerator[str, None]:
+def _server() -> AbstractAsyncContextManager[str]:
     """A server of our own that need not survive anything, or the one of the settings."""
+    from headgate.app.server import open_workshop
     from headgate.kernel.settings import load_settings
-    from headgate.storage.embedded import EmbeddedServer
 
-    settings = load_settings()
-    if settings.database.url is not None:
-        yield settings.database.url.get_secret_value()
-        return
-    with tempfile.TemporaryDirectory(prefix="headgate-sim-") as folder:
-        server = EmbeddedServer(Path(folder), shared_memory_mb=128, fsync=False)
-        async with server.attach() as url:
-            yield url
+    return open_workshop(load_settings(), fsync=False)
 
 
 @functools.cache

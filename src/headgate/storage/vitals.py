@@ -73,6 +73,11 @@ async def get_vitals(tx: Tx) -> Vitals:
     return vitals
 
 
+async def list_powers(tx: Tx) -> list[str]:
+    """Return what the role can do beyond its own database: nothing, if it is a plain one."""
+    return await tx.column(Q["list_powers"])
+
+
 async def get_engine_vitals(tx: Tx, *, silent_s: float) -> EngineVitals:
     """Return the engine in figures, counted as everywhere else."""
     depths = await engine.queue_depths(tx)

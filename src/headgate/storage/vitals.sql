@@ -3,8 +3,25 @@
 select
     current_setting('server_version') as version,
     (select query_start from pg_stat_activity where pid = pg_backend_pid()) as server_at,
-    (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections,
+    -- A plain role is not told the kind of other roles' sessions, but it is told how many there are.
+    (select sum(numbackends) from pg_stat_database)::int as connections,
     current_setting('max_connections')::int as max_connections
+
+-- name: list_powers
+-- What reaches beyond one database: the server's files and programs, or other roles. A role can use at any time what it
+-- is only a member of.
+select 'superuser' as power
+where exists (select from pg_roles r where r.rolsuper and pg_has_role(current_user, r.oid, 'member'))
+union all
+select 'CREATEROLE'
+where exists (select from pg_roles r where r.rolcreaterole and pg_has_role(current_user, r.oid, 'member'))
+union all
+select 'REPLICATION'
+where exists (select from pg_roles r where r.rolreplication and pg_has_role(current_user, r.oid, 'member'))
+union all
+select r.rolname from pg_roles r
+where r.rolname in ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')
+  and pg_has_role(current_user, r.oid, 'member')
 
 -- name: count_stale
 -- A picked job without a heartbeat belongs to a worker that is gone.

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
 from psycopg import sql
 
-from headgate.app.server import open_server
+from headgate.app.server import open_workshop
 from headgate.domain.errors import UserError
 from headgate.kernel.settings import load_settings
 from headgate.storage.database import connect
@@ -25,10 +23,8 @@ async def open_ground() -> AsyncGenerator[str, None]:
 
     The embedded server gets a folder of its own and writes to disk as in production.
     """
-    with tempfile.TemporaryDirectory(prefix="headgate-bench-") as folder:
-        settings = load_settings().replace_data_dir(Path(folder))
-        async with open_server(settings) as url, _fresh_database(url) as own_url:
-            yield own_url
+    async with open_workshop(load_settings()) as url, _fresh_database(url) as own_url:
+        yield own_url
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headgate.domain.errors import UserError
 from headgate.kernel.randomness import secret_token
-from headgate.storage.embedded.layout import ROLE, Layout
+from headgate.storage.embedded.layout import SUPERUSER, Layout
 from headgate.storage.embedded.locks import open_private
 from headgate.storage.embedded.programs import MAJOR_VERSION, Programs
 
@@ -69,14 +69,16 @@ def check_version(version: str) -> None:
     )
 
 
-def read_password(layout: Layout) -> str:
+def read_password(path: Path) -> str:
+    """Return a password of the cluster; clusters of early development versions lack the one for set-up."""
     try:
-        return layout.password.read_text(encoding="ascii").strip()
+        return path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         raise UserError(
-            f"The password of the embedded database is missing: {layout.password}.",
+            f"A password of the embedded database is missing: {path}.",
             remedy="Bring the file back from a copy of the data folder, or move the folder `postgres` away"
-            " and run `headgate db restore` with your last backup.",
+            " and run `headgate db restore` with your last backup. A development version of Headgate may"
+            " have made the folder without this file; such a database cannot be used.",
         ) from None
 
 
@@ -86,7 +88,8 @@ def make_cluster(layout: Layout, programs: Programs, *, fsync: bool) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
     for_server = layout.server / "password.new"
-    _write_private(for_server, _make_password(layout))
+    _ensure_password(layout.password)
+    _write_private(for_server, _ensure_password(layout.setup_password))
     if programs.user:
         # Not through links: the folder above is the server user's, and we are root here.
         os.lchown(draft, programs.user.uid, programs.user.gid)
@@ -102,7 +105,7 @@ def _run_initdb(layout: Layout, programs: Programs, *, fsync: bool) -> None:
     done = programs.run(
         "initdb",
         f"--pgdata={programs.cluster_argument(draft)}",
-        f"--username={ROLE}",
+        f"--username={SUPERUSER}",
         "--pwfile=../password.new",
         "--auth-local=scram-sha-256",
         "--auth-host=reject",
@@ -123,10 +126,10 @@ def _run_initdb(layout: Layout, programs: Programs, *, fsync: bool) -> None:
         )
 
 
-def _make_password(layout: Layout) -> str:
-    if not layout.password.exists():
-        _write_private(layout.password, secret_token())
-    return read_password(layout)
+def _ensure_password(path: Path) -> str:
+    if not path.exists():
+        _write_private(path, secret_token())
+    return read_password(path)
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -4,7 +4,8 @@
         start.lock                  held while somebody starts or stops the server
         users.lock                  shared by every attached process
         server.lock                 held by the server's processes themselves, as long as one lives
-        password                    0600
+        password                    of the application's role, 0600
+        setup-password              of the superuser, which only set-up uses, 0600
         start.log                   what the server said before its own log began
         server/                     the server's, 0700: as root, all that its user can reach
             cluster/  run/  log/
@@ -27,6 +28,9 @@ from headgate.storage.embedded.programs import SystemUser
 
 PORT = 5432
 ROLE = "headgate"
+"""Owns the application's database, and may do nothing else on the server."""
+SUPERUSER = "postgres"
+"""Makes that role and database; never given to the application."""
 # The least that a supported system allows for a socket's path (macOS), less the terminating zero.
 _LONGEST_SOCKET_PATH = 103
 _SHORT_BASE = Path("/tmp")  # noqa: S108 - the folder below it is made 0700 and its owner is checked
@@ -53,6 +57,10 @@ class Layout:
     @property
     def password(self) -> Path:
         return self.root / "password"
+
+    @property
+    def setup_password(self) -> Path:
+        return self.root / "setup-password"
 
     @property
     def start_log(self) -> Path:
@@ -87,8 +95,8 @@ class Layout:
     def socket(self) -> Path:
         return self.sockets / f".s.PGSQL.{PORT}"
 
-    def url(self, *, database: str, password: str) -> str:
-        return f"postgresql://{ROLE}:{password}@/{database}?host={quote(str(self.sockets), safe='')}"
+    def url(self, *, role: str, database: str, password: str) -> str:
+        return f"postgresql://{role}:{password}@/{database}?host={quote(str(self.sockets), safe='')}"
 
 
 def _fits(folder: Path) -> bool:

@@ -27,7 +27,7 @@ from headgate.storage.embedded.cluster import (
     read_password,
     server_settings,
 )
-from headgate.storage.embedded.layout import Layout, make_folders
+from headgate.storage.embedded.layout import ROLE, SUPERUSER, Layout, make_folders
 from headgate.storage.embedded.locks import (
     Waiting,
     is_held,
@@ -44,6 +44,7 @@ from headgate.storage.embedded.postmaster import (
     read_postmaster,
 )
 from headgate.storage.embedded.programs import Programs, choose_user, server_programs
+from headgate.storage.embedded.setup import set_up
 
 log = get_logger("embedded")
 
@@ -77,8 +78,19 @@ class EmbeddedServer:
         return is_held(self._layout.server_lock)
 
     def url(self, database: str = DATABASE) -> str:
-        """Return the address of a database on the server, with its password."""
-        return self._layout.url(database=database, password=read_password(self._layout))
+        """Return the application's address of a database on the server, with its password."""
+        return self._layout.url(role=ROLE, database=database, password=read_password(self._layout.password))
+
+    def setup_url(self) -> str:
+        """Return the superuser's address, for set-up alone: whoever has it can run commands."""
+        password = read_password(self._layout.setup_password)
+        return self._layout.url(role=SUPERUSER, database="postgres", password=password)
+
+    def allow_databases(self) -> None:
+        """Let the application's role create databases, on a server for benchmarks and plays."""
+        with psycopg.connect(self.setup_url(), autocommit=True) as connection:
+            # A database is not dropped under a vacuum without the second right.
+            connection.execute(f"alter role {ROLE} createdb; grant pg_signal_backend to {ROLE}".encode())
 
     @asynccontextmanager
     async def attach(self) -> AsyncGenerator[str, None]:
@@ -243,12 +255,8 @@ class EmbeddedServer:
 
     def _ensure_database(self) -> None:
         try:
-            with psycopg.connect(self.url("postgres"), autocommit=True, connect_timeout=30) as connection:
-                known = connection.execute(
-                    "select from pg_database where datname = %s", (DATABASE,)
-                ).fetchone()
-                if known is None:
-                    connection.execute(f"create database {DATABASE}".encode())
+            with psycopg.connect(self.setup_url(), autocommit=True, connect_timeout=30) as connection:
+                set_up(connection, database=DATABASE, password=read_password(self._layout.password))
         except psycopg.OperationalError as error:
             raise UserError(
                 f"The embedded database refuses the connection: {str(error).strip()}",
