@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Generator, Mapping
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-import pytest
 from bench import HEARTBEAT_S, Bench
 
 from headgate.connectors.protocol import FoundChannel
-from headgate.domain.listings import Entry, Listed
+from headgate.domain.listings import Entry
 from headgate.intake.listing_sources import ListingSources, NewSource, SourceAdded
 from headgate.jobs.execution import Execution
 from headgate.jobs.kinds import Kinds
@@ -26,7 +25,7 @@ from headgate.storage.database import Connection, connect
 from headgate.storage.listing_overview import HostState, ListingState
 from headgate.storage.queries import QueryFile
 from headgate.storage.series import Chapter, Release, Series
-from headgate.testing.link import SimulatedLink
+from headgate.testing.odd_answers import list_in_parts, list_plainly
 
 READER = "reader"
 LOOKING = frozenset({"poll", "sweep", "ingest"})
@@ -150,6 +149,14 @@ class ListingBench:
                 "group": "Tidewater",
             }
             self.bench.world.publish(listing, Entry(**(entry | fields)))
+
+    @contextmanager
+    def answers(self, *, parts: int = 1, **fields: Any) -> Generator[None, None, None]:
+        """Let the platform say more of its listings than the simulated one does by itself."""
+        world = self.bench.world
+        world.on_list = list_in_parts(parts, **fields)
+        yield
+        world.on_list = list_plainly
 
     def withdraw(self, listing: str, key: str) -> None:
         del self.bench.world.listings[listing].posted[key]
@@ -298,26 +305,3 @@ class ListingBench:
 
     def calls(self, kind: str = "list") -> int:
         return sum(1 for _ in self.bench.world.log.calls(kind))
-
-
-@contextmanager
-def answers(*, parts: int = 1, **fields: Any) -> Generator[None, None, None]:
-    """Let the platform say more of its listings than the simulated one does by itself."""
-    plain = SimulatedLink.list
-
-    async def answer(link: SimulatedLink, listing: str, cursor: Mapping[str, str]) -> Listed:
-        part = int(cursor.get("part", "0"))
-        listed = await plain(link, listing, {})
-        last = part == parts - 1
-        said = {name: value for name, value in fields.items() if last or name not in {"complete", "bad"}}
-        return replace(
-            listed,
-            entries=listed.entries[part::parts],
-            more=not last,
-            cursor={} if last else {"part": str(part + 1)},
-            **said,
-        )
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SimulatedLink, "list", answer)
-        yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from listing_bench import ListingBench, answers
+from listing_bench import ListingBench
 
 from headgate.intake.requests import remove_channel
 from headgate.outflow.reading import count_unread, mark_read_up_to
@@ -56,7 +56,7 @@ async def test_the_latest_chapter_is_one_that_a_source_still_lists(listed: Listi
     await listed.look(dex)
     listed.withdraw("dex", "dex-460")
     listed.publish("dex", "46")
-    with answers(complete=True):
+    with listed.answers(complete=True):
         await listed.look(dex)
     assert (await listed.series(dex.series_id)).latest_chapter == "46"
     # It is back: what exists now counts.
@@ -103,7 +103,7 @@ async def test_a_mark_beyond_all_that_is_listed_goes_back(listed: ListingBench) 
     await listed.pass_time(hours=1)
     listed.withdraw("dex", "dex-460")
     listed.publish("dex", "46")
-    with answers(complete=True):
+    with listed.answers(complete=True):
         await listed.look(dex)
     assert await read_up_to(listed, dex.series_id, user_id=ada) == "45"
     assert await unread(listed, dex.series_id, user_id=ada) == 1
@@ -117,7 +117,7 @@ async def test_a_mark_stays_when_old_chapters_are_taken_down(listed: ListingBenc
     await mark(listed, dex.series_id, "3", user_id=ada)
     for number in "123":
         listed.withdraw("dex", f"dex-{number}")
-    with answers(complete=True):
+    with listed.answers(complete=True):
         await listed.look(dex)
     assert await read_up_to(listed, dex.series_id, user_id=ada) == "3"
     assert await unread(listed, dex.series_id, user_id=ada) == 1

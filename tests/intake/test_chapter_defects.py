@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 from bench import ProcessGone, build_bench
-from listing_bench import ListingBench, answers
+from listing_bench import ListingBench
 
 from headgate.connectors.protocol import CallKind, LaneDefault
 from headgate.jobs.letters import replay
@@ -215,7 +215,7 @@ async def test_titles_links_and_removals_follow_the_source(listed: ListingBench)
     listed.publish("dex", "45", title="Chapter 45: The Flood", url="https://example.org/new", volume="6")
     listed.withdraw("dex", "dex-46")
     mark = await listed.mark()
-    with answers(complete=True):
+    with listed.answers(complete=True):
         await listed.look(dex)
     first, second, third = await listed.releases(dex.series_id)
     assert (first.title, first.url) == ("Chapter 45: The Flood", "https://example.org/new")
@@ -225,7 +225,7 @@ async def test_titles_links_and_removals_follow_the_source(listed: ListingBench)
     written = await listed.written_since(mark)
     assert (written["chapter"], written["release"]) == (1, 2)
     listed.publish("dex", "46")
-    with answers(complete=True):
+    with listed.answers(complete=True):
         await listed.look(dex)
         assert [one.removed_at for one in await listed.releases(dex.series_id)] == [None] * 3
         # Unchanged, only when it was looked at is written.

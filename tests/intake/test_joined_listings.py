@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from listing_bench import ListingBench, answers
+from listing_bench import ListingBench
 
 from headgate.storage import joining
 
@@ -25,7 +25,7 @@ async def test_a_feed_that_moves_onto_a_followed_one_is_joined_with_it(listed: L
     # It is told by now.
     await listed.bench.rows("delete from news")
     listed.publish("new", "4", key="4")
-    with answers(moved_to="new"):
+    with listed.answers(moved_to="new"):
         await listed.look(old)
     assert await listed.numbers(old.series_id) == ["1", "2", "3", "4"]
     assert await listed.texts("news") == ["4 4"]
@@ -50,7 +50,7 @@ async def test_joining_tells_nothing_twice(listed: ListingBench) -> None:
     await listed.pass_time(minutes=1)
     for place in ("old", "new"):
         listed.publish(place, "2", key="2", url="https://example.org/2")
-    with answers(moved_to="new"):
+    with listed.answers(moved_to="new"):
         await listed.look(old)
     assert await listed.texts("news") == ["2 2"]
     assert len(await listed.releases(old.series_id)) == 2
@@ -65,7 +65,7 @@ async def test_posts_of_both_are_kept_once(listed: ListingBench) -> None:
     await listed.work()
     await listed.follow(channel_id=new.channel_id)
     await listed.pass_time(minutes=1)
-    with answers(moved_to="new"):
+    with listed.answers(moved_to="new"):
         await listed.look(old)
     assert await listed.texts("posts") == ["In both", "Only in the old one"]
     assert await listed.texts("news_of_items") == []
@@ -76,7 +76,7 @@ async def test_feeds_that_bring_different_series_stay_two_and_say_so(listed: Lis
     listed.publish("old", "1")
     listed.publish("new", "1")
     await listed.work()
-    with answers(moved_to="new"):
+    with listed.answers(moved_to="new"):
         await listed.look(old)
     assert (await listed.state(old)).moved_onto == "Blue Sun"
     assert await listed.numbers(old.series_id) == ["1"]
@@ -87,7 +87,7 @@ async def test_a_move_to_an_address_that_nobody_follows_keeps_the_old_one_in_min
     listed: ListingBench,
 ) -> None:
     dex = await listed.add("dex")
-    with answers(moved_to="dex-2"):
+    with listed.answers(moved_to="dex-2"):
         listed.bench.world.add_listing("dex-2")
         await listed.look(dex)
     state = await listed.state(dex)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-from listing_bench import ListingBench, answers
+from listing_bench import ListingBench
 
 from headgate.domain.errors import Gone
 from headgate.domain.listings import BadEntry, Entry
@@ -173,7 +173,7 @@ async def test_what_is_gone_for_good_rests_until_a_person_asks(listed: ListingBe
 
 async def test_a_source_is_never_asked_sooner_than_it_said(listed: ListingBench) -> None:
     dex = await listed.add("dex")
-    with answers(rest_s=7200.0):
+    with listed.answers(rest_s=7200.0):
         await listed.work()
         state = await listed.state(dex)
         assert state.due_at is not None
@@ -183,7 +183,7 @@ async def test_a_source_is_never_asked_sooner_than_it_said(listed: ListingBench)
 async def test_whole_answers_mark_what_was_removed_and_only_once(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.publish("dex", "44", "45")
-    with answers(complete=True):
+    with listed.answers(complete=True):
         await listed.look(dex)
         listed.withdraw("dex", "dex-44")
         await listed.look(dex)
@@ -202,7 +202,7 @@ async def test_numbers_that_begin_anew_are_told_apart_once_that_is_known(listed:
     listed.publish("dex", "1", key="b", volume="2")
     await listed.look(dex)
     assert len(await listed.chapters(dex.series_id)) == 1
-    with answers(numbers_reset=True):
+    with listed.answers(numbers_reset=True):
         await listed.look(dex)
     assert [(c.volume, c.number) for c in await listed.chapters(dex.series_id)] == [("1", "1"), ("2", "1")]
 
@@ -210,7 +210,7 @@ async def test_numbers_that_begin_anew_are_told_apart_once_that_is_known(listed:
 async def test_an_answer_in_parts_is_one_answer(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.publish("dex", *map(str, range(1, 8)))
-    with answers(parts=3, complete=True, bad=(BadEntry("odd", "no title"),)):
+    with listed.answers(parts=3, complete=True, bad=(BadEntry("odd", "no title"),)):
         await listed.look(dex)
     assert listed.calls() == 3
     assert len(await listed.numbers(dex.series_id)) == 7
@@ -220,7 +220,7 @@ async def test_an_answer_in_parts_is_one_answer(listed: ListingBench) -> None:
 async def test_a_listing_that_moved_is_followed_to_its_new_address(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.bench.world.add_listing("dex-2", host="elsewhere.example")
-    with answers(moved_to="dex-2", title="Dex, the series"):
+    with listed.answers(moved_to="dex-2", title="Dex, the series"):
         await listed.look(dex)
     state = await listed.state(dex)
     assert (state.key, state.host, state.title) == ("dex-2", "elsewhere.example", "Dex, the series")
@@ -230,7 +230,7 @@ async def test_a_listing_that_moved_to_a_secret_address_keeps_it_sealed(listed: 
     dex = await listed.add("dex")
     address = "https://me:geheim@elsewhere.example/feed"
     listed.bench.world.add_listing(address, host="elsewhere.example")
-    with answers(moved_to=address):
+    with listed.answers(moved_to=address):
         await listed.look(dex)
         await listed.look(dex)
     listed.publish(address, "1")
@@ -238,7 +238,7 @@ async def test_a_listing_that_moved_to_a_secret_address_keeps_it_sealed(listed: 
     assert await listed.numbers(dex.series_id) == ["1"]
     key = (await listed.state(dex)).key
     assert key.startswith("https://•••@elsewhere.example/feed#")
-    with answers(moved_to="dex"):
+    with listed.answers(moved_to="dex"):
         await listed.look(dex)
     assert (await listed.state(dex)).key == "dex"
     assert await listed.bench.rows("select owner from secret where owner like 'listing:%'") == []

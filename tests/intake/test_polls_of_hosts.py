@@ -20,7 +20,7 @@ from headgate.storage.hosts import HostName
 from headgate.storage.lanes import Q as LANES
 from headgate.storage.listing_overview import list_listings
 from headgate.storage.listings import Q as LISTINGS
-from headgate.testing.link import SimulatedLink
+from headgate.testing.odd_answers import PlainList
 
 DAY = timedelta(days=1)
 
@@ -145,7 +145,7 @@ class Site:
         self.warnings = warnings
         self.asked: list[Mapping[str, str]] = []
 
-    async def list(self, _link: SimulatedLink, _listing: str, cursor: Mapping[str, str]) -> Listed:
+    def list(self, _plain: PlainList, cursor: Mapping[str, str]) -> Listed:
         self.asked.append(dict(cursor))
         if cursor:
             return Listed((), dict(cursor), unchanged=True)
@@ -153,13 +153,9 @@ class Site:
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(listed: ListingBench) -> Site:
     site = Site("of 3,225 entries only the newest 2,000 are kept")
-
-    async def answer(link: SimulatedLink, listing: str, cursor: Mapping[str, str]) -> Listed:
-        return await site.list(link, listing, cursor)
-
-    monkeypatch.setattr(SimulatedLink, "list", answer)
+    listed.bench.world.on_list = site.list
     return site
 
 
@@ -206,18 +202,13 @@ async def test_an_unchanged_poll_writes_its_times_and_nothing_else(listed: Listi
 
 
 async def test_a_switch_turned_while_an_unchanged_answer_comes_counts(
-    listed: ListingBench, site: Site, monkeypatch: pytest.MonkeyPatch
+    listed: ListingBench, site: Site
 ) -> None:
     dex = await listed.add("dex")
     await listed.work()
-    plain = site.list
-
-    async def answer(link: SimulatedLink, listing: str, cursor: Mapping[str, str]) -> Listed:
-        await listed.bench.switch("dex", on=False)
-        return await plain(link, listing, cursor)
-
-    monkeypatch.setattr(SimulatedLink, "list", answer)
+    listed.bench.at_next("list.after_effect", lambda: listed.bench.switch("dex", on=False))
     await poll_when_due(listed, 1)
+    assert site.asked[-1]
     state = await listed.state(dex)
     assert (state.due_at, state.reason) == (None, "disabled")
 

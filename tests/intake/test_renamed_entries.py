@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from listing_bench import ListingBench, answers
+from listing_bench import ListingBench
 
 from headgate.intake.listing_sources import SourceAdded
 from headgate.storage.listing_overview import list_odd_listings
@@ -16,7 +16,7 @@ def publish_anew(listed: ListingBench, listing: str, *numbers: str, salt: str, *
 
 
 async def look(listed: ListingBench, added: SourceAdded) -> None:
-    with answers(loose_keys=True):
+    with listed.answers(loose_keys=True):
         await listed.look(added)
 
 

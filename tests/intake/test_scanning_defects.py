@@ -20,6 +20,11 @@ def archive(bench: Bench, name: str, *, stream: str = "packs") -> Message:
     return bench.world.post(stream, files=[file_of(f"{name}.zip", name.encode())])
 
 
+async def is_covered(bench: Bench, message: Message) -> bool:
+    coverage = (await bench.explain()).coverage
+    return any(message.position in span for lens in coverage for span in lens.spans)
+
+
 async def test_a_gap_below_a_live_message_stays_a_hole_until_it_is_read(proving: Bench) -> None:
     first = archive(proving, "first")
     await proving.follow()
@@ -130,8 +135,8 @@ async def test_chat_without_files_leaves_no_gap(proving: Bench) -> None:
     await proving.follow()
     await proving.catch_up()
     async with proving.listening():
-        for number in range(5):
-            proving.world.post("packs", text=f"chat {number}")
+        chat = [proving.world.post("packs", text=f"chat {number}") for number in range(5)]
+    assert [await is_covered(proving, message) for message in chat] == [True] * 5
     # What lies between the last reading and the first event was proven by neither.
     await proving.rest(60)
     reads = proving.calls("read")

@@ -15,7 +15,7 @@ from headgate.domain.misses import MISS_CAP, PAUSES_S
 from headgate.intake.misses import retry_misses
 from headgate.testing import file_of
 from headgate.testing.errors import SimTimeout
-from headgate.testing.link import SimulatedLink
+from headgate.testing.odd_answers import fetch_plainly
 
 HAN = "".join(chr(0x4E00 + n) for n in range(480))
 """480 characters that take 1,440 bytes."""
@@ -23,13 +23,6 @@ HAN = "".join(chr(0x4E00 + n) for n in range(480))
 
 def with_attachment_key(message: Message, key: str) -> Message:
     return replace(message, attachments=tuple(replace(each, key=key) for each in message.attachments))
-
-
-def answer_with(monkeypatch: pytest.MonkeyPatch, message: Message) -> None:
-    async def fetch(link: SimulatedLink, stream: str, key: str) -> Message:
-        return message
-
-    monkeypatch.setattr(SimulatedLink, "message", fetch)
 
 
 async def edit_heard(bench: Bench, key: str) -> None:
@@ -71,12 +64,12 @@ async def test_an_edit_survives_its_channel_being_switched_off_during_the_rechec
 
 
 async def test_a_message_that_the_tables_cannot_hold_stays_a_miss(
-    missing: Missing, monkeypatch: pytest.MonkeyPatch
+    missing: Missing,
 ) -> None:
     message = post(missing, "pack")
     odd = with_attachment_key(message, "k" * 2000)
     await missing.accept(odd)
-    answer_with(monkeypatch, odd)
+    missing.world.on_message = lambda _: odd
     for attempts, pause_s in enumerate(PAUSES_S[: MISS_CAP - 1], start=2):
         missing.clock.advance(pause_s)
         await missing.work()
@@ -84,7 +77,7 @@ async def test_a_message_that_the_tables_cannot_hold_stays_a_miss(
         assert (miss.message_key, miss.attempts) == (message.key, attempts)
     (miss,) = await missing.misses()
     assert (miss.state, miss.error_message) == ("abandoned", "the key of an attachment cannot be stored")
-    answer_with(monkeypatch, message)
+    missing.world.on_message = fetch_plainly
     assert await retry_all(missing) == 1
     await missing.work()
     assert await missing.misses() == []

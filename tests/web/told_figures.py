@@ -170,6 +170,14 @@ TOLD_OF = [
         },
     ),
     Figure(
+        "half-open breakers of sites",
+        {
+            HOSTS: lambda hosts: sum(host["state"] == "half_open" for host in hosts),
+            API_HOSTS: lambda answer: sum(host["breaker"] == "half_open" for host in answer["hosts"]),
+            METRICS: lambda shown: shown.gauge('headgate_breakers{of="host",state="half_open"}'),
+        },
+    ),
+    Figure(
         "unread notifications",
         {
             TOLD: (

@@ -112,7 +112,6 @@ class Tick:
                 product_s=steps.product.total_seconds(),
                 real_s=steps.real.total_seconds(),
             )
-        measures.BREAKERS.clear()
         for one in not_closed:
             measures.BREAKERS.labels(one.of_kind, "open").set(one.open)
             measures.BREAKERS.labels(one.of_kind, "half_open").set(one.half_open)

@@ -85,7 +85,9 @@ class SimulatedLink:
         )
 
     async def message(self, stream: str, key: str) -> Message | None:
-        return await self._call("message", f"{stream}/{key}", lambda _: self._message(stream, key))
+        return await self._call(
+            "message", f"{stream}/{key}", lambda _: self._world.on_message(self._message(stream, key))
+        )
 
     async def listen(self) -> AsyncIterator[LiveEvent]:
         await self._call("listen", "", lambda _: None)
@@ -104,7 +106,7 @@ class SimulatedLink:
             self._world.timeline.end_connections([connection])
 
     async def list(self, listing: str, cursor: Mapping[str, str]) -> Listed:
-        return await self._call("list", listing, lambda _: self._list(listing, cursor))
+        return await self._call("list", listing, lambda _: self._answer_list(listing, cursor))
 
     async def sweep(self, site: str, cursor: Mapping[str, str]) -> Swept:
         return await self._call("sweep", site, lambda _: self._sweep(site, cursor))
@@ -264,6 +266,9 @@ class SimulatedLink:
             raise SimBadRequest(f"message {key} cannot be parsed")
         self._give_links(stream, row)
         return self._world.tell(row, shift=self._account.shift)
+
+    def _answer_list(self, listing: str, cursor: Mapping[str, str]) -> Listed:
+        return self._world.on_list(lambda place: self._list(listing, place), cursor)
 
     def _list(self, listing: str, cursor: Mapping[str, str]) -> Listed:
         if listing not in self._world.listings:

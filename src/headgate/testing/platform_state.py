@@ -14,6 +14,7 @@ from headgate.testing.errors import SimNotFound
 from headgate.testing.faults import NONE, FaultRates, Faults
 from headgate.testing.file_links import FileLinks
 from headgate.testing.live import Connection
+from headgate.testing.odd_answers import OnList, OnMessage, fetch_plainly, list_plainly
 from headgate.testing.places import Account, Chapters, Group, Listing, Upload
 from headgate.testing.positions import COMPACT, SNOWFLAKE, PositionScale, to_ms
 from headgate.testing.profiles import Profile, plain
@@ -45,6 +46,9 @@ class PlatformState:
         self.links = FileLinks(profile.link_life_s)
         self.on_point: PointHook | None = None
         """Called at every await of every call, so that a simulator can switch actors or crash there."""
+        self.on_list: OnList = list_plainly
+        self.on_message: OnMessage = fetch_plainly
+        """What it answers, if otherwise than by itself."""
         self.accounts: dict[str, Account] = {}
         self.streams: dict[str, Stream] = {}
         self.listings: dict[str, Listing] = {}
