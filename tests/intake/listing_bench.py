@@ -17,7 +17,7 @@ from headgate.domain.listings import Entry
 from headgate.intake.listing_sources import ListingSources, NewSource, SourceAdded
 from headgate.jobs.execution import Execution
 from headgate.jobs.kinds import Kinds
-from headgate.jobs.stepper import Stepper
+from headgate.jobs.stepper import ClaimedJob, Stepper
 from headgate.lanes.links import AccountRef
 from headgate.storage import listing_overview, listings, series
 from headgate.storage.channels import upsert_account
@@ -183,12 +183,19 @@ class ListingBench:
 
     async def step_beside(self, count: int) -> int:
         """Tick, and carry out so many jobs at once, each in a runner of its own."""
+        return await self.execute_beside(await self.claim_beside(count))
+
+    async def claim_beside(self, count: int) -> list[tuple[Stepper, ClaimedJob]]:
+        """Tick, and claim so many jobs, each by a runner of its own."""
         await self.bench.parts.tick().tick(self.bench.clock.now())
         while len(self.runners) < count:
             connection = await connect(self.bench.url)
             self.connections.append(connection)
             self.runners.append(Stepper(self._execution(), connection, uuid4(), HEARTBEAT_S))
-        claimed = [(runner, job) for runner in self.runners[:count] if (job := await runner.claim())]
+        return [(runner, job) for runner in self.runners[:count] if (job := await runner.claim())]
+
+    async def execute_beside(self, claimed: list[tuple[Stepper, ClaimedJob]]) -> int:
+        """Carry out claimed jobs at once."""
         ended = await asyncio.gather(*(runner.execute(job) for runner, job in claimed))
         for (runner, job), (_, settlement) in zip(claimed, ended, strict=True):
             await runner.settle(job, settlement)

@@ -28,6 +28,8 @@ class Sorted:
 
     releases: list[NewRelease] = field(default_factory=list[NewRelease])
     posts: list[Entry] = field(default_factory=list[Entry])
+    marks: dict[str, int] = field(default_factory=dict[str, int])
+    """Of posts, by their keys."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ class Marked:
                     break
             else:
                 outcome.posts.append(entry)
+                outcome.marks[entry.key] = fingerprint
         return outcome
 
 

@@ -291,11 +291,8 @@ class Poller:
 
     async def _note(self, tx: Tx, look: Look, listed: Listed) -> None:
         """Write down what the answer says of the listing itself."""
-        listing = look.listing
-        if listed.title and listed.title != listing.title:
-            await listings.title_listing(tx, listing.channel_id, title=listed.title)
         if listed.numbers_reset is not None:
-            await listings.note_reset(tx, listing.channel_id, numbers_reset=listed.numbers_reset)
+            await listings.note_reset(tx, look.listing.channel_id, numbers_reset=listed.numbers_reset)
 
     async def _move(self, tx: Tx, look: Look, answer: Answer) -> bool:
         """Follow a listing that moved for good; true if it is another one now, which is looked at instead."""
@@ -325,6 +322,7 @@ class Poller:
             # What was wrong with a document is wrong until a whole one was read.
             warning=listing.warning if listed.unchanged else "; ".join(listed.warnings)[:500],
             changed=changed,
+            title=listed.title,
         )
 
     def _next(self, look: Look, standing: Standing) -> datetime:

@@ -48,6 +48,8 @@ class News:
 
     releases: Sequence[NewRelease] = ()
     posts: Mapping[UUID, Sequence[Entry]] = field(default_factory=dict[UUID, Sequence[Entry]])
+    marks: Mapping[UUID, Mapping[str, int]] = field(default_factory=dict[UUID, Mapping[str, int]])
+    """Of posts, by their keys: by them an entry that says the same is passed over the next time."""
     bad: Sequence[Bad] = ()
     missing: Sequence[Missing] = ()
     renamed: Mapping[UUID, Mapping[str, str]] = field(default_factory=dict[UUID, Mapping[str, str]])
@@ -97,6 +99,7 @@ async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
     return News(
         releases=[release for each in found.values() for release in each.releases],
         posts={channel_id: each.posts for channel_id, each in found.items() if each.posts},
+        marks={channel_id: each.marks for channel_id, each in found.items() if each.posts},
         bad=[(each.answered.channel_id, bad) for each in marked for bad in each.bad],
         missing=missing,
         renamed=renamed,
@@ -123,6 +126,7 @@ async def take_news(
             tx,
             channel_id,
             entries,
+            marks=news.marks.get(channel_id, {}),
             rules=rules[channel_id],
             first_look=channel_id in news.first_looks,
             ids=ids,
@@ -163,6 +167,7 @@ async def _take_posts(
     channel_id: UUID,
     entries: Sequence[Entry],
     *,
+    marks: Mapping[str, int],
     rules: ChannelRules,
     first_look: bool,
     ids: Ids,
@@ -170,8 +175,13 @@ async def _take_posts(
 ) -> bool:
     """Store entries that are no chapters as sightings of posts, with items of those kept."""
     undated = frozenset(entry.key for entry in entries if first_look and entry.published_at is None)
-    sightings = [_post(entry, rules=rules, ids=ids, now=now) for entry in entries]
+    sightings = [
+        _post(entry, rules=rules, ids=ids, now=now)._replace(mark=marks.get(entry.key)) for entry in entries
+    ]
     new_kept = await store_sightings(tx, channel_id, sightings, untold=undated, ids=ids, now=now, seen_at=now)
+    if new_kept == len(sightings):
+        # All are new, so none has another title than before.
+        return True
     renamed = await rename_posts(tx, channel_id, [entry.key for entry in entries])
     return bool(new_kept or renamed)
 

@@ -104,6 +104,8 @@ class Standing:
     tier_reason: str
     warning: str
     changed: bool
+    title: str = ""
+    """What it calls itself, if it says so."""
 
 
 async def insert_listing(
@@ -177,15 +179,6 @@ async def plan_after_answer(
     tx: Tx, listing: ListingRow, standing: Standing, *, due_at: datetime, reason: str, now: datetime
 ) -> bool:
     """Write down what an answer says of its listing, and when to look next; true if it is due at once."""
-    if standing.tier != listing.tier:
-        await tx.execute(
-            Q["note_tier_change"],
-            channel_id=listing.channel_id,
-            from_tier=listing.tier,
-            to_tier=standing.tier,
-            reason=standing.tier_reason,
-            now=now,
-        )
     return bool(
         await tx.value(
             Q["plan_after_answer"],
@@ -200,6 +193,8 @@ async def plan_after_answer(
             tier_reason=standing.tier_reason,
             warning=standing.warning,
             changed=standing.changed,
+            title=standing.title,
+            from_tier=listing.tier,
             now=now,
         )
     )

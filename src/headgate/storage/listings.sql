@@ -76,7 +76,19 @@ where channel_id = %(channel_id)s
 returning due_at <= %(now)s
 
 -- name: plan_after_answer
--- The same after an answer, with what it says of the listing itself.
+-- The same after an answer, with what it says of the listing itself. Only a channel that is still called by its address takes
+-- the name that it gives itself. A change of tier is kept with its reason; the oldest fall out.
+with titled as (
+    update channel set title = %(title)s::text where id = %(channel_id)s and title = key and %(title)s::text <> ''
+    returning id
+), numbered as (
+    insert into tier_change (channel_id, number, at, from_tier, to_tier, reason)
+    select %(channel_id)s, coalesce(max(number), 0) + 1, %(now)s, %(from_tier)s::text, %(tier)s::text, %(tier_reason)s
+    from tier_change where channel_id = %(channel_id)s having %(from_tier)s::text <> %(tier)s::text
+    returning number
+), pruned as (
+    delete from tier_change t using numbered n where t.channel_id = %(channel_id)s and t.number <= n.number - 50
+)
 update listing set
     due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz when due_at is not null then %(now)s end,
     planned_at = %(now)s, reason = case when wake_seq = %(seen)s then %(reason)s else reason end,
@@ -84,7 +96,8 @@ update listing set
     cursor = %(cursor)s, arrivals = %(arrivals)s, rest_until = %(rest_until)s, tier = %(tier)s,
     tier_reason = %(tier_reason)s, warning = %(warning)s,
     changed_at = case when %(changed)s then %(now)s else changed_at end
-where channel_id = %(channel_id)s
+-- The channel before its listing, as everybody takes them.
+where channel_id = %(channel_id)s and (select count(*) from titled) >= 0
 returning due_at <= %(now)s
 
 -- name: note_unchanged
@@ -109,16 +122,6 @@ update listing l set
     end,
     planned_at = %(now)s, reason = case when l.wake_seq = %(seen)s then %(reason)s else l.reason end
 where l.channel_id = %(channel_id)s
-
--- name: note_tier_change
--- Kept with its reason; the oldest fall out.
-with numbered as (
-    insert into tier_change (channel_id, number, at, from_tier, to_tier, reason)
-    select %(channel_id)s, coalesce(max(number), 0) + 1, %(now)s, %(from_tier)s, %(to_tier)s, %(reason)s
-    from tier_change where channel_id = %(channel_id)s
-    returning number
-)
-delete from tier_change t using numbered n where t.channel_id = %(channel_id)s and t.number <= n.number - 50
 
 -- name: end_listing
 -- The source says that it is gone for good: nothing looks at it until a person asks.

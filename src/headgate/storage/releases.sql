@@ -1,6 +1,6 @@
 -- name: list_changed
--- Which of some listings' entries are not known, or not so: the places in the list. Nothing is written. Each is looked up
--- by its key, however many there are.
+-- Which of some listings' entries are not known, or not so, be they releases or posts: the places in the list. Nothing is
+-- written. Each is looked up by its key, however many there are.
 select e.n
 from unnest(%(whose)s::int[], %(entry_keys)s::text[], %(fingerprints)s::bigint[])
     with ordinality as e (whose, key, fingerprint, n)
@@ -9,7 +9,12 @@ left join lateral (
     where r.channel_id = (%(channel_ids)s::uuid[])[e.whose] and r.entry_key = e.key
     limit 1
 ) as known on true
-where known.fingerprint is distinct from e.fingerprint or known.removed_at is not null
+where (known.fingerprint is distinct from e.fingerprint or known.removed_at is not null)
+  and not exists (
+      select from sighting s
+      where s.channel_id = (%(channel_ids)s::uuid[])[e.whose] and s.message_key = e.key and s.attachment_key = 'entry'
+        and s.mark = e.fingerprint and s.deleted_at is null
+  )
 order by e.n
 
 -- name: list_missing

@@ -1580,6 +1580,7 @@ CREATE TABLE sighting (
     seen_at timestamp with time zone NOT NULL,
     verdict text NOT NULL,
     settings_hash text NOT NULL DEFAULT ''::text,
+    mark bigint,
     deleted_at timestamp with time zone,
     counted boolean NOT NULL DEFAULT false,
     missed boolean NOT NULL DEFAULT false,

@@ -35,6 +35,8 @@ class NewSighting(NamedTuple):
     """When the message got the form in which it was seen."""
     verdict: str
     settings_hash: str
+    mark: int | None = None
+    """Of a post: all that its feed said of it, as a number."""
 
 
 class WaitingSighting(NamedTuple):

@@ -10,9 +10,10 @@ with seen as (
         %(topic)s::text[], %(album)s::text[], %(author)s::text[], %(from_bot)s::boolean[],
         %(from_webhook)s::boolean[], %(url)s::text[], %(file_name)s::text[], %(size_bytes)s::bigint[],
         %(mime_type)s::text[], %(content_id)s::text[], %(sent_at)s::timestamptz[],
-        %(version_at)s::timestamptz[], %(verdict)s::text[], %(settings_hash)s::text[], %(item_id)s::uuid[]
+        %(version_at)s::timestamptz[], %(verdict)s::text[], %(settings_hash)s::text[], %(mark)s::bigint[],
+        %(item_id)s::uuid[]
     ) as n (id, message_key, attachment_key, position, topic, album, author, from_bot, from_webhook, url, file_name,
-            size_bytes, mime_type, content_id, sent_at, version_at, verdict, settings_hash, item_id)
+            size_bytes, mime_type, content_id, sent_at, version_at, verdict, settings_hash, mark, item_id)
 ), kept_before as (
     select held.message_key, held.attachment_key
     from (select distinct message_key from seen) as m
@@ -25,11 +26,11 @@ with seen as (
 ), written as (
     insert into sighting as s (
         id, channel_id, message_key, attachment_key, position, topic, album, author, from_bot, from_webhook, url,
-        file_name, size_bytes, mime_type, content_id, sent_at, version_at, seen_at, verdict, settings_hash, item_id
+        file_name, size_bytes, mime_type, content_id, sent_at, version_at, seen_at, verdict, settings_hash, mark, item_id
     )
     select n.id, %(channel_id)s, n.message_key, n.attachment_key, n.position, n.topic, n.album, n.author, n.from_bot,
            n.from_webhook, n.url, n.file_name, n.size_bytes, n.mime_type, n.content_id, n.sent_at, n.version_at,
-           %(now)s, n.verdict, n.settings_hash, n.item_id
+           %(now)s, n.verdict, n.settings_hash, n.mark, n.item_id
     from seen n
     order by n.message_key, n.attachment_key
     on conflict (channel_id, message_key, attachment_key) do update
@@ -37,18 +38,18 @@ with seen as (
         from_webhook = excluded.from_webhook, file_name = excluded.file_name,
         size_bytes = excluded.size_bytes, mime_type = excluded.mime_type, content_id = excluded.content_id,
         url = excluded.url, version_at = excluded.version_at, verdict = excluded.verdict,
-        settings_hash = excluded.settings_hash, missed = false,
+        settings_hash = excluded.settings_hash, mark = excluded.mark, missed = false,
         deleted_at = case when s.deleted_at >= %(seen_at)s then s.deleted_at end,
         item_id = case when s.content_id = excluded.content_id then coalesce(s.item_id, excluded.item_id)
                        else excluded.item_id end
     where excluded.version_at >= s.version_at
       and (s.topic, s.album, s.author, s.from_bot, s.from_webhook, s.file_name, s.size_bytes, s.mime_type, s.content_id,
-           s.url, s.verdict, s.settings_hash,
+           s.url, s.verdict, s.settings_hash, s.mark,
            s.deleted_at is not null and s.deleted_at < %(seen_at)s)
         is distinct from (excluded.topic, excluded.album, excluded.author, excluded.from_bot,
                           excluded.from_webhook, excluded.file_name, excluded.size_bytes,
                           excluded.mime_type, excluded.content_id, excluded.url, excluded.verdict,
-                          excluded.settings_hash, false)
+                          excluded.settings_hash, excluded.mark, false)
     returning s.message_key, s.attachment_key, s.verdict = 'kept' as kept, s.xmax = 0 as added
 ), kept_after as (
     select message_key from written where kept

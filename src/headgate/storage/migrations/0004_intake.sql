@@ -284,6 +284,8 @@ create table sighting (
     -- 'kept', or the reason why not; and under which settings it was judged.
     verdict text not null,
     settings_hash text not null default '',
+    -- Of a post: all that the feed said of it, as a number; an entry with the same mark is not looked at again.
+    mark bigint,
     deleted_at timestamptz,
     -- Its message counts as read, by a lens that sees only some messages of the range that it covers.
     counted boolean not null default false,

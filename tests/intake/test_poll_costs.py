@@ -1,0 +1,88 @@
+"""What polls cost: how many statements each needs, and which entries of a changed feed are processed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from listing_bench import ListingBench
+from psycopg import AsyncCursor
+
+from headgate.storage.sightings import Q as SIGHTINGS
+
+FEEDS = 8
+MAX_FIRST = 16
+"""Statements of a first poll with posts, its share of what polls ask together included."""
+MAX_UNCHANGED = 2
+
+
+class Sent:
+    """The statements that were sent, with their parameters."""
+
+    def __init__(self) -> None:
+        self.statements: list[tuple[str, Any]] = []
+        self.of_runners: set[int] = set()
+        """Connections of runners: what these claim and remove costs a worker less."""
+
+    def stored_posts(self) -> list[str]:
+        """Return the keys of posts that were handed to the database."""
+        sql = SIGHTINGS["upsert_sightings"].sql
+        return sorted(key for text, given in self.statements if text == sql for key in given["message_key"])
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sent]:
+    sent = Sent()
+    execute = AsyncCursor[Any].execute
+
+    async def note(cursor: AsyncCursor[Any], query: Any, params: Any = None, **options: Any) -> Any:
+        if id(cursor.connection) not in sent.of_runners:
+            sent.statements.append((str(query), params))
+        return await execute(cursor, query, params, **options)
+
+    monkeypatch.setattr(AsyncCursor, "execute", note)
+    yield sent
+
+
+async def poll_all(listed: ListingBench, sent: Sent) -> float:
+    """Poll all due feeds at once, and return how many statements each took."""
+    claimed = await listed.claim_beside(FEEDS)
+    assert len(claimed) == FEEDS
+    sent.statements.clear()
+    sent.of_runners = set(map(id, listed.connections))
+    await listed.execute_beside(claimed)
+    return len(sent.statements) / FEEDS
+
+
+async def test_first_and_unchanged_polls_need_few_statements(listed: ListingBench, sent: Sent) -> None:
+    for number in range(FEEDS):
+        await listed.add(f"blog-{number}", host=f"host-{number}.example", is_series=False)
+        listed.publish(f"blog-{number}", "1", "2", "3")
+    assert await poll_all(listed, sent) <= MAX_FIRST
+    await listed.pass_time(days=2)
+    assert await poll_all(listed, sent) <= MAX_UNCHANGED
+
+
+async def test_of_a_changed_feed_only_new_and_changed_posts_are_processed(
+    listed: ListingBench, sent: Sent
+) -> None:
+    blog = await listed.add("blog", is_series=False)
+    listed.publish("blog", "1", "2", "3", "4")
+    await listed.look(blog)
+    sent.statements.clear()
+    listed.publish("blog", "2", title="Another title")
+    listed.publish("blog", "5")
+    await listed.look(blog)
+    assert sent.stored_posts() == ["blog-2", "blog-5"]
+    assert len(await listed.texts("posts")) == 5
+
+
+async def test_posts_that_a_series_wants_now_are_sorted_anew(listed: ListingBench) -> None:
+    blog = await listed.add("blog", is_series=False)
+    listed.publish("blog", "", key="one", title="Salt Road 1")
+    await listed.look(blog)
+    assert await listed.texts("all_numbers") == []
+    added = await listed.add("blog", title="Salt Road", pattern="Salt Road {number}")
+    await listed.look(added)
+    assert await listed.texts("all_numbers") == ["1"]
