@@ -11,7 +11,7 @@ from headgate.outflow.flights import SETTLE_S
 from headgate.testing.errors import SimFlood
 from headgate.testing.profiles import PRESETS, plain
 from headgate.testing.simulator import Theatre
-from headgate.testing.simulator.fanout import Fanout, FanoutScript, Happening
+from headgate.testing.simulator.fanout import START, Fanout, FanoutScript, Happening
 from headgate.testing.simulator.stage import AT_WORK
 
 pytestmark = pytest.mark.once
@@ -88,17 +88,19 @@ async def test_messages_of_a_dead_sender_count_among_those_at_once(theatre: Thea
         calls = fanout.world.log.calls("send")
         flying.append(sum(call.outcome == "open" and now_s - call.began_s < 2 * latency_s for call in calls))
 
-    async def kill_and_free(fanout: Fanout) -> None:
-        """Kill all processes; whoever comes next need not wait for their heartbeats and leases to lapse."""
-        await kill(fanout)
-        await fanout.rows("update pgqueuer set heartbeat = heartbeat - interval '1 hour'")
-        await fanout.rows("update lease set expires_at = expires_at - interval '1 hour'")
+    async def free(fanout: Fanout) -> None:
+        """Let the dead sender's heartbeat and lease lapse now; its own connections are closed by then."""
+        await fanout.rows(
+            "update pgqueuer set heartbeat = heartbeat - interval '1 hour' where entrypoint = 'send'"
+        )
+        await fanout.rows("update lease set expires_at = $1 where name like 'send:%'", START)
 
     await play(
         theatre,
-        FanoutScript(targets=12, parts=ONE, profile=plain.but(latency_s=latency_s), processes=2),
+        FanoutScript(targets=6, parts=ONE, profile=plain.but(latency_s=latency_s), processes=2),
         (0, at_point("send.began", count_calls)),
-        (9, kill_and_free),
+        (9, kill),
+        (12, free),
     )
     assert max(flying) == 3
 
