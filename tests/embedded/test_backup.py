@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import psycopg
@@ -116,14 +117,19 @@ async def test_a_database_that_lacks_a_table_is_not_backed_up(database_url: str,
         await backup(database_url, tmp_path / "a", taken_at=TAKEN_AT)
 
 
+@pytest.mark.parametrize("entry", ["tables/lease", "manifest.json"])
 @pytest.mark.parametrize("place", [0.02, 0.3, 0.6, 0.9])
 async def test_a_damaged_backup_is_refused_and_changes_nothing(
-    filled_url: str, empty_url: str, tmp_path: Path, place: float
+    filled_url: str, empty_url: str, tmp_path: Path, place: float, entry: str
 ) -> None:
     target = tmp_path / "a"
     await backup(filled_url, target, taken_at=TAKEN_AT)
+    with zipfile.ZipFile(target) as archive:
+        info = archive.getinfo(entry)
     content = bytearray(target.read_bytes())
-    at = int(len(content) * place)
+    # Behind a header of 30 bytes, the name, and up to 20 bytes for a large file.
+    begin = info.header_offset + 50 + len(entry)
+    at = begin + int((info.compress_size - 36) * place)
     content[at : at + 16] = bytes(byte ^ 0xFF for byte in content[at : at + 16])
     target.write_bytes(content)
 

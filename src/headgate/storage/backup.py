@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from psycopg import sql
 from headgate import __version__
 from headgate.domain.errors import UserError
 from headgate.storage.backup_file import (
+    CHUNK_BYTES,
     Manifest,
     SequenceState,
     TableRows,
@@ -147,7 +148,7 @@ async def _write(url: str, draft: Path, *, taken_at: datetime, on_progress: OnPr
         _check_present(present, own)
         descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w+b") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                 wanted = {
                     table: [column for column in present.tables[table] if column in columns]
                     for table, columns in own.tables.items()
@@ -186,12 +187,23 @@ async def _write_tables(
         statement = copy_statement(table, columns, direction="to stdout")
         async with connection.cursor() as cursor:
             with open_table(archive, table) as entry:
-                async with cursor.copy(statement) as copy:
-                    async for chunk in copy:
-                        written_bytes += entry.write(chunk)
-                        on_progress(min(1.0, written_bytes / expected_bytes))
+                async for chunk in _in_chunks(cursor.copy(statement)):
+                    written_bytes += entry.write(chunk)
+                    on_progress(min(1.0, written_bytes / expected_bytes))
             written[table] = TableRows(columns, cursor.rowcount)
     return written
+
+
+async def _in_chunks(copying: AbstractAsyncContextManager[psycopg.AsyncCopy]) -> AsyncGenerator[bytes, None]:
+    """Gather the rows, which come one by one: compressing each by itself takes several times as long."""
+    gathered = bytearray()
+    async with copying as copy:
+        async for row in copy:
+            gathered += row
+            if len(gathered) >= CHUNK_BYTES:
+                yield bytes(gathered)
+                gathered.clear()
+    yield bytes(gathered)
 
 
 def copy_statement(

@@ -25,7 +25,7 @@ MANIFEST = "manifest.json"
 _FORMAT = 2
 # Shown in messages, so nothing in it may speak to a terminal.
 _VERSION = re.compile(r"[\w.+-]{1,40}", re.ASCII)
-_CHUNK_BYTES = 256 * 1024
+CHUNK_BYTES = 256 * 1024
 _MAX_MANIFEST_BYTES = 4 * 2**20
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 """What zipfile raises for a damaged file, or one that is packed or encrypted in another way."""
@@ -99,7 +99,7 @@ def read_table(source: Path, table: str) -> Iterator[bytes]:
     """Go through the rows of a table in pieces; the checksum is verified at the end."""
     try:
         with zipfile.ZipFile(source) as archive, archive.open(entry_of(table)) as file:
-            while chunk := file.read(_CHUNK_BYTES):
+            while chunk := file.read(CHUNK_BYTES):
                 yield chunk
     except _BROKEN as error:
         raise damaged(source, str(error)) from error

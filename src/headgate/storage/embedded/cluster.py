@@ -63,7 +63,7 @@ def check_version(version: str) -> None:
         return
     raise UserError(
         f"The database was made by PostgreSQL {version}, and this Headgate brings {MAJOR_VERSION}.",
-        remedy=f"Nothing was changed. Make a dump with the Headgate that brings PostgreSQL {version}"
+        remedy=f"Nothing was changed. Make a backup with the Headgate that brings PostgreSQL {version}"
         " (`headgate db backup`), move the folder `postgres` out of the data folder, and run"
         " `headgate db restore` with this one.",
     )
