@@ -207,6 +207,7 @@ API_PATHS = {
     "/api/v1/listings/{channel_id}/tier-changes",
     "/api/v1/hosts",
     "/api/v1/hosts/{platform}/{name}/pace",
+    "/api/v1/listing-problems",
     "/api/v1/feeds",
     "/api/v1/opml",
     "/api/v1/follows",

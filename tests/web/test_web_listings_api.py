@@ -45,6 +45,25 @@ async def test_the_pace_of_one_host_is_set_and_given_back(stage: SeriesStage) ->
         assert (await client.post(nowhere, json={"per_minute": 12})).status_code == 404
 
 
+async def test_what_is_wrong_with_feeds_is_told_with_what_helps(stage: SeriesStage) -> None:
+    async with program(stage.web, "admin") as client:
+        for title in ("Gone", "Long", "Well"):
+            await stage.add(client, title, title, "1")
+        await stage.listed.bench.rows(
+            "update listing l set gone_at = case c.title when 'Gone' then now() end,"
+            " reason = case c.title when 'Long' then 'paced' else reason end,"
+            " due_at = case c.title when 'Long' then l.planned_at + interval '1 hour' else l.due_at end"
+            " from channel c where c.id = l.channel_id"
+        )
+        problems = (await get_json(client, "/listing-problems"))["problems"]
+        assert [(one["trouble"], one["title"]) for one in problems] == [("gone", "Gone"), ("paced", "Long")]
+        assert "headgate hosts pace" in problems[1]["remedy"]
+    async with stage.web.signed_in() as person:
+        home = (await person.get("/")).text
+    assert "Gone for good (410): Gone." in home
+    assert "not asked faster: Long." in home
+
+
 async def test_a_person_asks_for_a_look_and_fixes_the_tier(stage: SeriesStage) -> None:
     async with program(stage.web) as client:
         await stage.add(client, "op", "One Piece", "1")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from headgate.domain.errors import UserError
+from headgate.domain.listing_words import TROUBLES
 from headgate.kernel.logs import mask_url
 from headgate.storage.listing_overview import HostState, OddListing, TroubledListing
 from headgate.storage.migrate import SchemaStatus
@@ -300,27 +301,11 @@ def judge_hosts(hosts: list[HostState]) -> Check:
     )
 
 
-_TROUBLES = {
-    "gone": (
-        "Gone for good (410): {feeds}.",
-        "Remove what is gone with `headgate feed remove`, or check it once more with `headgate series look`.",
-    ),
-    "limited": (
-        "Their servers asked us to wait: {feeds}.",
-        "Those that wait are checked again by themselves, after a day at most; `headgate hosts` says when.",
-    ),
-    "partial": (
-        "Not read whole: {feeds}.",
-        "`headgate explain` says what is missing of a feed, and which setting helps.",
-    ),
-}
-
-
 def judge_listings(odd: list[OddListing], troubled: list[TroubledListing]) -> Check:
     """Judge feeds and series one by one: a person should know of those that are gone, limited, cut or odd."""
     findings: list[str] = []
     remedies: list[str] = []
-    for trouble, (finding, remedy) in _TROUBLES.items():
+    for trouble, (finding, remedy) in TROUBLES.items():
         found = [one for one in troubled if one.trouble == trouble]
         if found:
             more = found[0].total - len(found)

@@ -13,6 +13,28 @@ from headgate.domain.schedule_knobs import Knobs
 
 PINNED = "pinned"
 HealthKind = Literal["good", "new", "warn", "bad", "off"]
+Trouble = Literal["gone", "limited", "partial", "paced"]
+"""Gone for good, its server asked us to wait, not read whole, or in a long line for its site."""
+
+TROUBLES: dict[Trouble, tuple[str, str]] = {
+    "gone": (
+        "Gone for good (410): {feeds}.",
+        "Remove what is gone with `headgate feed remove`, or check it once more with `headgate series look`.",
+    ),
+    "limited": (
+        "Their servers asked us to wait: {feeds}.",
+        "Those that wait are checked again by themselves, after a day at most; `headgate hosts` says when.",
+    ),
+    "partial": (
+        "Not read whole: {feeds}.",
+        "`headgate explain` says what is missing of a feed, and which setting helps.",
+    ),
+    "paced": (
+        "Waiting for more than ten minutes, because their site is not asked faster: {feeds}.",
+        "Raise the pace of a site that allows it with `headgate hosts pace SITE N`.",
+    ),
+}
+"""What is wrong with feeds and series, and what helps."""
 
 _REASONS = {
     "disabled": "it is switched off",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
 from uuid import UUID
 
 from headgate.domain.breaker import Breaker
-from headgate.domain.listing_words import Health, Standing, health_of
+from headgate.domain.listing_words import Health, Standing, Trouble, health_of
 from headgate.domain.schedule import Tier
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
@@ -146,8 +145,7 @@ class TroubledListing:
     """A feed or series that a person should hear of."""
 
     title: str
-    trouble: Literal["gone", "limited", "partial"]
-    """It is gone for good, its server asked us to wait, or its last document could not be read whole."""
+    trouble: Trouble
     host: str
     warning: str
     due_at: datetime | None

@@ -10,7 +10,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from headgate.domain.breaker import Breaker, BreakerState, state_of
-from headgate.domain.listing_words import look_reason_text
+from headgate.domain.listing_words import TROUBLES, Trouble, look_reason_text
 from headgate.domain.rhythm import tier_text
 from headgate.domain.schedule import Tier
 from headgate.intake.host_pace import set_host_pace
@@ -23,10 +23,12 @@ from headgate.storage.listing_overview import (
     ListingPlace,
     ListingState,
     TierChange,
+    TroubledListing,
     get_listing_states,
     list_hosts,
     list_listings,
     list_tier_changes,
+    list_troubled_listings,
 )
 from headgate.storage.listings import ask_listing, pin_tier
 from headgate.web.cursors import read_channel_place, write_channel_place
@@ -63,6 +65,27 @@ class HostAnswer(BaseModel):
     def of(cls, host: HostState, *, now: datetime) -> HostAnswer:
         breaker = state_of(Breaker(host.failures, host.opened, host.open_until), now=now)
         return cls.model_validate(vars(host) | {"breaker": breaker, "error": mask_url(host.error_message)})
+
+
+class ProblemAnswer(BaseModel):
+    """Something wrong with a feed or series, and what helps."""
+
+    trouble: Trouble
+    title: str
+    host: str
+    warning: str
+    due_at: datetime | None
+    total: int = Field(description="How many have the same trouble.")
+    remedy: str
+
+    @classmethod
+    def of(cls, one: TroubledListing) -> ProblemAnswer:
+        remedy = TROUBLES[one.trouble][1]
+        return cls.model_validate(vars(one) | {"title": mask_url(one.title), "remedy": remedy})
+
+
+class ProblemsAnswer(BaseModel):
+    problems: list[ProblemAnswer]
 
 
 class HostPaceBody(BaseModel):
@@ -209,6 +232,14 @@ async def list_changes(
         await _known(tx, channel_id)
         found = await list_tier_changes(tx, channel_id, limit=limit)
     return TierChangesAnswer(changes=[TierChangeAnswer.of(change) for change in found])
+
+
+@routes.get("/listing-problems", door=scope("read"), tags=["listings"])
+async def list_problems(site: CurrentSite) -> ProblemsAnswer:
+    """List what is wrong with feeds and series, with what helps: some of each by name, and how many."""
+    async with site.transaction() as tx:
+        found = await list_troubled_listings(tx)
+    return ProblemsAnswer(problems=[ProblemAnswer.of(one) for one in found])
 
 
 @routes.get("/hosts", door=scope("read"), tags=["listings"])

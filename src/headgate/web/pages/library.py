@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from fastapi import Response
 
 from headgate.catalogue.items import COUNT_CAP, ItemPage, count_library, list_newest, list_page
+from headgate.domain.listing_words import TROUBLES
+from headgate.kernel.logs import mask_url
+from headgate.storage.listing_overview import TroubledListing, list_troubled_listings
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_place, write_place
 from headgate.web.door import SIGNED_IN, Routes
@@ -54,6 +58,7 @@ async def render_library(site: Site, caller: Caller, wish: Wish) -> Response:
             below = read_place(wish.before) if wish.before else None
             page = await list_page(tx, below=below, search=wish.search, limit=PAGE_LENGTH)
         counts = await count_library(tx)
+        troubled = await list_troubled_listings(tx) if caller.is_admin else []
     last = write_place(page.last) if page.last else ""
     response = site.renderer.render(
         "library.html",
@@ -61,6 +66,7 @@ async def render_library(site: Site, caller: Caller, wish: Wish) -> Response:
         wish=wish,
         page=page,
         counts=counts,
+        problems=_problems(troubled),
         count_cap=COUNT_CAP,
         reload_url=wish.address(),
         newest_url=wish.address(until=wish.until or last),
@@ -72,3 +78,15 @@ async def render_library(site: Site, caller: Caller, wish: Wish) -> Response:
         response.headers["hx-reselect"] = "#library"
         response.headers["hx-reswap"] = "outerHTML"
     return response
+
+
+def _problems(troubled: Sequence[TroubledListing]) -> list[tuple[str, str]]:
+    """Say what is wrong with feeds and series, each with what helps."""
+    found: list[tuple[str, str]] = []
+    for trouble, (finding, remedy) in TROUBLES.items():
+        named = [one for one in troubled if one.trouble == trouble]
+        if named:
+            more = named[0].total - len(named)
+            feeds = ", ".join(mask_url(one.title) for one in named) + (f", and {more} more" if more else "")
+            found.append((finding.format(feeds=feeds), remedy))
+    return found
