@@ -161,7 +161,7 @@ class Fanout:
         waiting = deque(script.happenings)
         troubled = script.rates != FaultRates() or script.perils != Perils()
         self._unsettled = True
-        while stage.elapsed_s < script.longest_s and (self._unsettled or waiting):
+        while stage.elapsed_s < self._longest_s() and (self._unsettled or waiting):
             if troubled and stage.elapsed_s >= script.troubled_s:
                 troubled, stage.perils = False, Perils()
                 self.world.calm()
@@ -172,7 +172,7 @@ class Fanout:
             if script.steered and not troubled:
                 await self.steering.resume_all()
             await self._replay_letters()
-            turns = [script.longest_s, *(next_one.at_s for next_one in list(waiting)[:1])]
+            turns = [self._longest_s(), *(next_one.at_s for next_one in list(waiting)[:1])]
             turns += [script.troubled_s] if troubled else []
             await stage.play(
                 until_s=min(stage.elapsed_s + LOOK_S, *turns), between=self.ensemble.replace_dead
@@ -183,12 +183,20 @@ class Fanout:
                 " + (select count(*) from dead_letter where state = 'open')",
             )
 
+    @property
+    def put_off_s(self) -> float:
+        """How long a clock that was set back puts off what has its hour."""
+        return max(0.0, -sum(by_s for _, by_s in self.stage.steps))
+
+    def _longest_s(self) -> float:
+        return self.script.longest_s + self.put_off_s
+
     def _invite_people(self) -> None:
         """Let people steer and stop things while they go wrong."""
         choices = Randomness(self.seed)
         self.steering = Steering(self.stage, self.world, self.desk, choices.fork("steering"))
-        operator = Operator(self.stage, self.ensemble, choices.fork("operator"))
-        self.company.start("operator", operator.live_on(self.script.perils))
+        operator = Operator(self.stage, self.ensemble, self.script.perils, choices.fork("operator"))
+        self.company.start("operator", operator.live_on())
         if self.script.steered:
             self.company.start("person", self.steering.meddle())
 

@@ -86,7 +86,7 @@ def _can_tell(fanout: Fanout, share: Share) -> bool:
         return all(call.place != share.target for call in fanout.world.log.calls(account=share.account))
     dedupe = fanout.script.profile.dedupe
     over = share.run == "cancelled" or not fanout.script.window.is_whole_day
-    return dedupe.kind != "none" and dedupe.window_s > FORGOTTEN_S and not over
+    return dedupe.kind != "none" and dedupe.window_s > FORGOTTEN_S + fanout.put_off_s and not over
 
 
 def _check_nobody_left_out(fanout: Fanout, shares: Sequence[Share]) -> Iterator[str]:

@@ -207,8 +207,9 @@ class ListingPlay:
     async def _direct(self, director: Connection) -> None:
         script, stage = self.script, self.stage
         stage.perils, stage.crash_at_job_point = script.perils, script.crash_at
-        operator = Operator(stage, self.ensemble, Randomness(self.seed).fork("operator"))
-        self.company.start("operator", operator.live_on(script.perils))
+        choices = Randomness(self.seed).fork("operator")
+        operator = Operator(stage, self.ensemble, script.perils, choices)
+        self.company.start("operator", operator.live_on())
         wave, troubled = 0, True
         self._came_s = 0.0
         self._unsettled = True

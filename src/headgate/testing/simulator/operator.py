@@ -9,8 +9,6 @@ from headgate.testing.simulator.ensemble import Ensemble
 from headgate.testing.simulator.stage import Perils, Stage
 
 EVERY_S = (4.0, 30.0)
-STEPS_S = (-7200.0, -600.0, -45.0, -3.0, 3.0, 45.0, 600.0)
-"""By how much the clock is set, give or take a half."""
 
 
 @dataclass
@@ -19,11 +17,12 @@ class Operator:
 
     stage: Stage
     ensemble: Ensemble
+    perils: Perils
     choices: Randomness
 
-    async def live_on(self, perils: Perils) -> None:
+    async def live_on(self) -> None:
         """Do something every few seconds, for ever."""
-        deeds = [self._stop] * perils.stops + [self._step] * perils.clock_steps
+        deeds = [self._stop] * self.perils.stops + [self._step] * bool(self.perils.clock_steps)
         while deeds:
             await self.stage.sleep(self.choices.uniform(*EVERY_S))
             await self.choices.choice(deeds)()
@@ -32,4 +31,5 @@ class Operator:
         self.ensemble.stop_one(self.choices)
 
     async def _step(self) -> None:
-        await self.stage.step_clock(self.choices.choice(STEPS_S) * self.choices.uniform(0.5, 1.5))
+        by_s = self.choices.choice(self.perils.clock_steps)
+        await self.stage.step_clock(by_s * self.choices.uniform(0.5, 1.5))

@@ -122,11 +122,12 @@ class Play:
     async def _trouble(self, stage: Stage, world: World, director: Connection, person: Person) -> list[str]:
         """Let everything go wrong for a while; what must be true at every moment is looked at meanwhile."""
         crowd = Crowd(stage, world, Randomness(self.seed).fork("crowd"))
-        operator = Operator(stage, self.ensemble, Randomness(self.seed).fork("operator"))
+        choices = Randomness(self.seed).fork("operator")
+        operator = Operator(stage, self.ensemble, self.script.perils, choices)
         company = Company(stage)
         company.start("crowd", crowd.live_on())
         company.start("person", person.meddle())
-        company.start("operator", operator.live_on(self.script.perils))
+        company.start("operator", operator.live_on())
         stage.perils = self.script.perils
         failures: list[str] = []
         while stage.elapsed_s < self.script.troubled_s and not failures:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headgate.connectors.protocol import DedupeWindow
 from headgate.domain.windows import Window
 from headgate.testing.faults import FaultRates
@@ -29,6 +31,15 @@ FAULTS: dict[str, tuple[FaultRates, Perils]] = {
 }
 
 
+_SMALL_STEPS_S = (-300.0, -45.0, -3.0, 3.0, 45.0, 300.0)
+_STEPS_S = (-7200.0, -600.0, *_SMALL_STEPS_S, 600.0)
+
+
+def _perils(seed: int, faults: str, steps_s: tuple[float, ...] = _STEPS_S) -> Perils:
+    """Return what befalls the machine; in every fifth wild play somebody also sets its clock."""
+    return replace(FAULTS[faults][1], clock_steps=steps_s if faults == "wild" and seed % 5 == 2 else ())
+
+
 _SENDING: dict[str, FaultRates] = {
     "none": FaultRates(),
     "mild": FaultRates(flood=0.01, timeout_before=0.01, timeout_after=0.01, disconnect=0.005),
@@ -45,6 +56,7 @@ def fanout_for(seed: int, faults: str) -> FanoutScript:
         profile = profile.but(dedupe=DedupeWindow(profile.dedupe.kind, 20.0))
     long = seed % 5 == 1
     closes = seed // 5 % 4 == 2
+    stopped = seed % 4 == 3 and faults == "wild"
     return FanoutScript(
         targets=60 if long else 2 + seed % 5,
         parts=("Dear {group}", "+picture", "Bye")[: 1 if long else 1 + seed // 5 % 3],
@@ -53,7 +65,9 @@ def fanout_for(seed: int, faults: str) -> FanoutScript:
         window=Window(8 * 60, 8 * 60 + 1) if closes else Window(0, 1440),
         processes=2,
         rates=_SENDING[faults],
-        perils=Perils(stops=True) if seed % 4 == 3 and faults == "wild" else FAULTS[faults][1],
+        # The log tells true time, and a window goes by the machine's clock: no steps where one closes.
+        # Else small ones: what has its hour waits for it again, and so does the play.
+        perils=Perils(stops=True) if stopped else _perils(seed, faults, () if closes else _SMALL_STEPS_S),
         troubled_s=70.0 if long else 40.0,
         longest_s=3600.0,
         steered=faults != "none",
@@ -68,7 +82,7 @@ def listings_for(seed: int, faults: str) -> ListingScript:
         waves=3,
         processes=1 + seed // 2 % 2,
         rates=FaultRates() if calm else _SENDING[faults],
-        perils=Perils() if calm else FAULTS[faults][1],
+        perils=Perils() if calm else _perils(seed, faults),
         complete=seed % 3 == 2,
         outage_s=(50.0, 110.0) if seed % 4 == 1 else None,
         punctual=calm,
@@ -77,14 +91,13 @@ def listings_for(seed: int, faults: str) -> ListingScript:
 
 def script_for(seed: int, faults: str) -> Script:
     """Return the play of a seed."""
-    rates, perils = FAULTS[faults]
     profiles = sorted(PRESETS)
     profile = profiles[seed % len(profiles)]
     # Most plays are shortened; in every tenth one only the schedule finds what is left.
     impatient = seed % 10 != 7
     return Script(
-        rates=rates,
-        perils=perils,
+        rates=FAULTS[faults][0],
+        perils=_perils(seed, faults),
         profile=profile,
         impatient=impatient,
         punctual=seed % 3 == 1,

@@ -71,8 +71,8 @@ class Perils:
     longest_pause_s: float = 60.0
     stops: bool = False
     """Processes are asked to stop now and then, end in order, and are started again."""
-    clock_steps: bool = False
-    """The machine's clock is set forward and back; the platform's is not."""
+    clock_steps: tuple[float, ...] = ()
+    """By how many seconds, give or take a half, the machine's clock is set; the platform's never is."""
 
 
 class Stuck(AssertionError):
