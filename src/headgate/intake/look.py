@@ -293,7 +293,7 @@ class Looker:
             id=self.ids.new(),
             channel_id=stream.channel_id,
             reason=decision.reason,
-            due_at=_settled_at(decision, head, look.manifest, look.planner.now),
+            due_at=_settled_at(stream, decision, head, look.manifest, look.planner.now),
             bound=UNKNOWN_BOUND if unknown else max(known, default=-1) + 1,
             head_calls=int(unknown or head is not None),
         )
@@ -326,9 +326,11 @@ def _new_lenses(
     }
 
 
-def _settled_at(decision: Decision, head: Head | None, manifest: Manifest, now: datetime) -> datetime:
+def _settled_at(
+    stream: DueStream, decision: Decision, head: Head | None, manifest: Manifest, now: datetime
+) -> datetime:
     """Return when to read: a head too young to be proven is worth waiting for, unless a person waits."""
-    if decision.reason == "asked" or head is None or head.sent_at is None:
+    if decision.reason == "asked" or stream.settling or head is None or head.sent_at is None:
         return now
     margin = timedelta(seconds=manifest.settle_margin_s)
     return min(max(head.sent_at + margin, now), now + margin)

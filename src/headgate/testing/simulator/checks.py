@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from uuid import UUID
 
 from headgate.domain.filters import KEPT
-from headgate.domain.messages import Lens
 from headgate.storage.database import Connection, Tx
 from headgate.testing.simulator.truth import Channel, Form, Held, Place, read_channels
 from headgate.testing.world import World
@@ -38,7 +37,6 @@ async def check_rest(
         failures += [
             *_check_coverage(channel),
             *_check_counters(channel),
-            *_check_counted(channel),
             *_check_items(channel),
             *_check_caught(channel, last_forms=last_forms),
             *_check_shown(channel),
@@ -121,19 +119,6 @@ def _check_counters(channel: Channel) -> Iterator[str]:
     ends = [span.end for spans in channel.covered.values() for span in spans]
     if ends and max(ends) > (row.head or 0) + 1:
         yield f"{channel.name} is covered beyond the newest message that was heard of"
-
-
-def _check_counted(channel: Channel) -> Iterator[str]:
-    """Whatever a lens was bound to find is counted, once for all lenses."""
-    read = [
-        held for held in channel.held if any(_is_found(channel, held, lens) for lens in channel.row.lenses)
-    ]
-    if channel.row.total_messages_scanned < len(read):
-        yield f"{channel.name} counts {channel.row.total_messages_scanned} messages, and has read {len(read)}"
-
-
-def _is_found(channel: Channel, held: Held, lens: Lens) -> bool:
-    return channel.is_covered(held.position, lens) and all(form.matches(lens) for form in held.forms)
 
 
 def _check_pin(channel: Channel, pinned: str | None) -> Iterator[str]:
