@@ -238,7 +238,9 @@ async def test_a_limit_above_the_page_size_is_not_the_end(proving: Bench) -> Non
     await proving.catch_up()
     assert await proving.column("sightings") == proving.places()
     assert (await proving.stream()).total_messages_scanned == 330
-    assert (await proving.explain()).holes == []
+    explained = await proving.explain()
+    assert explained.holes == []
+    assert [scan.messages for scan in explained.scans if scan.trigger == "person"] == [330]
 
 
 async def test_positions_are_ordered_as_numbers(proving: Bench) -> None:
