@@ -22,11 +22,11 @@ from headgate.domain.errors import UserError
 from headgate.intake import requests
 from headgate.outflow.controls import require_no_runs
 from headgate.outflow.targets import name_some
-from headgate.storage.account_overview import AccountLine, CallsOfDay, list_account_lines, list_calls
+from headgate.storage.account_overview import AccountLine, list_account_lines
 from headgate.storage.channels import Account, insert_account
 from headgate.storage.database import Tx
 from headgate.storage.discovery import ask_discovery
-from headgate.storage.lanes import LaneRow, list_lanes
+from headgate.storage.lanes import CallsOfDay, LaneRow, list_calls, list_lanes
 from headgate.storage.reminders import list_of_account
 from headgate.storage.requests import HandedOver
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault, put_secret

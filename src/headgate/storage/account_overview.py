@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from uuid import UUID
 
 from headgate.storage.channels import AccountState
@@ -32,20 +32,5 @@ class AccountLine:
     stands_by: int
 
 
-@dataclass(frozen=True)
-class CallsOfDay:
-    """Calls of one kind on one day."""
-
-    account_id: UUID
-    day: date
-    kind: str
-    calls: int
-
-
 async def list_account_lines(tx: Tx) -> list[AccountLine]:
     return await tx.all(AccountLine, Q["list_account_lines"])
-
-
-async def list_calls(tx: Tx, *, days: int) -> list[CallsOfDay]:
-    """Return the calls of the last days, as their lanes have counted them."""
-    return await tx.all(CallsOfDay, Q["list_calls"], days=days)

@@ -6,10 +6,3 @@ select a.id, a.platform, a.name, a.state, a.state_reason, a.established, headgat
     (select count(*) from watch w join stream s on s.channel_id = w.channel_id
      where w.account_id = a.id and s.reader_id is distinct from a.id) as stands_by
 from account a order by a.platform, a.name
-
--- name: list_calls
--- Calls by account, day and kind, newest day first; today is the first of the days.
-select a.id as account_id, d.day, d.kind, d.calls
-from account a join lane_day d on d.owner = a.id::text
-where d.day > (headgate_real_now() at time zone 'UTC')::date - %(days)s::int
-order by d.day desc, d.kind, a.id

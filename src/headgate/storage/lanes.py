@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
+from uuid import UUID
 
 from headgate.domain.pacing import Cause, LanePlan, LaneState, Pace
 from headgate.storage.database import Tx
@@ -15,6 +16,16 @@ Q = load_queries("lanes")
 
 NOTICES = "headgate_lane"
 """Where a process hears that the stock of a lane is void."""
+
+
+@dataclass(frozen=True)
+class CallsOfDay:
+    """Calls of one kind on one day."""
+
+    account_id: UUID
+    day: date
+    kind: str
+    calls: int
 
 
 @dataclass(frozen=True)
@@ -228,3 +239,8 @@ def _columns(plans: Sequence[LanePlan]) -> dict[str, list[Any]]:
         "daily_caps": [plan.pace.daily_cap for plan in plans],
         "shareds": [plan.shared for plan in plans],
     }
+
+
+async def list_calls(tx: Tx, *, days: int) -> list[CallsOfDay]:
+    """Return the calls of the last days, as their lanes have counted them."""
+    return await tx.all(CallsOfDay, Q["list_calls"], days=days)

@@ -177,6 +177,13 @@ where owner = %(owner)s and kind = %(kind)s
 order by id desc
 limit %(count)s
 
+-- name: list_calls
+-- Calls by account, day and kind, newest day first; today is the first of the days.
+select a.id as account_id, d.day, d.kind, d.calls
+from account a join lane_day d on d.owner = a.id::text
+where d.day > (headgate_real_now() at time zone 'UTC')::date - %(days)s::int
+order by d.day desc, d.kind, a.id
+
 -- name: delete_old_lane_changes
 -- What a lane was long ago explains nothing today.
 delete from lane_change where at < headgate_real_now() - make_interval(secs => %(keep_s)s)
