@@ -13,6 +13,7 @@ from headgate.connectors.protocol import LaneDefault
 from headgate.domain.windows import Window
 from headgate.outflow import controls
 from headgate.outflow.runs import make_run
+from headgate.outflow.turn import TURN_S
 from headgate.storage.sending import set_group_concurrency
 from headgate.testing.profiles import plain
 from headgate.testing.simulator import Theatre
@@ -328,6 +329,12 @@ async def test_pausing_resuming_and_cancelling_take_effect_within_seconds(theatr
     assert cancelled == still_cancelled == outcome.messages
     assert outcome.states == ["cancelled"]
     assert outcome.summaries[0].startswith(f"Cancelled. {cancelled} of 200 groups delivered.")
+
+
+async def test_an_upload_longer_than_a_turn_is_used_in_the_next_one(theatre: Theatre) -> None:
+    forgetful = plain.but(media_life_s=240.0, upload_s=TURN_S + 10)
+    outcome = await play(theatre, FanoutScript(targets=1, parts=("+picture",), profile=forgetful))
+    assert (outcome.uploads, outcome.messages, outcome.states) == (1, 1, ["success"])
 
 
 async def test_files_that_the_platform_forgets_are_uploaded_again(theatre: Theatre) -> None:

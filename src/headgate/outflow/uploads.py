@@ -15,7 +15,7 @@ from headgate.storage.database import Database
 from headgate.storage.sending import Uploaded
 
 RENEW_BEFORE = timedelta(minutes=5)
-"""A handle that lapses so soon is renewed before it is used."""
+"""A handle that lapses so soon is renewed before it is used, or in the second half of a shorter life."""
 
 
 @dataclass
@@ -30,27 +30,23 @@ class Shelf:
     _fresh: set[UUID] = field(default_factory=set[UUID])
 
     async def load(self, media_ids: Iterable[UUID]) -> None:
-        """Find what was uploaded before and will last for the turn."""
+        """Find what was uploaded before."""
         wanted = sorted(set(media_ids))
         if wanted:
             async with self.database.autocommit() as tx:
-                until = self.clock.now() + RENEW_BEFORE
-                self._handles = await sending.list_uploads(tx, self.account.id, wanted, until=until)
+                self._handles = await sending.list_uploads(tx, self.account.id, wanted)
 
     def missing(self, media_ids: Iterable[UUID | None]) -> list[UUID]:
         """Return which of the files must be uploaded before they can be sent."""
         wanted = dict.fromkeys(media_id for media_id in media_ids if media_id is not None)
-        if not wanted:
-            return []
-        until = self.clock.now() + RENEW_BEFORE
-        return [media_id for media_id in wanted if not self._lasts(media_id, until)]
+        now = self.clock.now()
+        return [media_id for media_id in wanted if not self._lasts(media_id, now)]
 
-    def _lasts(self, media_id: UUID, until: datetime) -> bool:
+    def _lasts(self, media_id: UUID, now: datetime) -> bool:
         known = self._handles.get(media_id)
-        if known is None:
-            return False
-        # A platform that keeps files for less than our margin gives what it has.
-        return known.expires_at is None or media_id in self._fresh or known.expires_at > until
+        if known is None or known.expires_at is None:
+            return known is not None
+        return known.expires_at > now + min(RENEW_BEFORE, (known.expires_at - known.uploaded_at) / 2)
 
     async def upload(self, media_id: UUID) -> None:
         """Upload a file and keep its handle for everybody."""

@@ -347,13 +347,9 @@ async def set_group_concurrency(tx: Tx, account_id: UUID, groups: int | None) ->
     await tx.execute(Q["set_group_concurrency"], account_id=account_id, groups=groups)
 
 
-async def list_uploads(
-    tx: Tx, account_id: UUID, media_ids: Sequence[UUID], *, until: datetime
-) -> dict[UUID, Uploaded]:
-    """Return the handles that can still be sent at a time."""
-    rows = await tx.all(
-        Uploaded, Q["list_uploads"], account_id=account_id, media_ids=list(media_ids), until=until
-    )
+async def list_uploads(tx: Tx, account_id: UUID, media_ids: Sequence[UUID]) -> dict[UUID, Uploaded]:
+    """Return the handles of some media, lapsed ones too."""
+    rows = await tx.all(Uploaded, Q["list_uploads"], account_id=account_id, media_ids=list(media_ids))
     return {row.media_id: row for row in rows}
 
 

@@ -272,10 +272,9 @@ insert into sender (account_id, group_concurrency) values (%(account_id)s, %(gro
 on conflict (account_id) do update set group_concurrency = excluded.group_concurrency
 
 -- name: list_uploads
--- What the account has uploaded of some media and can still be sent at a time.
+-- What the account has uploaded of some media.
 select media_id, handle, uploaded_at, expires_at from upload
 where account_id = %(account_id)s and media_id = any(%(media_ids)s::uuid[])
-    and (expires_at is null or expires_at > %(until)s)
 
 -- name: put_upload
 -- The newest handle counts.
