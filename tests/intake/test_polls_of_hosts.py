@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -18,7 +19,7 @@ from headgate.intake.host_pace import set_host_pace
 from headgate.intake.poll import WHOLE_EVERY
 from headgate.storage.hosts import HostName
 from headgate.storage.lanes import Q as LANES
-from headgate.storage.listing_overview import list_listings
+from headgate.storage.listing_overview import list_listings, list_troubled_listings
 from headgate.storage.listings import Q as LISTINGS
 from headgate.testing.odd_answers import PlainList
 
@@ -188,6 +189,38 @@ async def test_now_and_then_everything_is_asked_for(listed: ListingBench, site: 
     await listed.work()
     await poll_when_due(listed, WHOLE_EVERY)
     assert site.asked.count({}) == 2
+
+
+@pytest.mark.parametrize("hidden", [True, False], ids=["hidden", "not hidden"])
+async def test_a_server_that_hides_news_is_named_and_fetched_whole_from_then_on(
+    listed: ListingBench, hidden: bool
+) -> None:
+    asked: list[Mapping[str, str]] = []
+
+    def say_unchanged(plain: PlainList, cursor: Mapping[str, str]) -> Listed:
+        asked.append(dict(cursor))
+        return (
+            Listed((), dict(cursor), unchanged=True) if cursor else replace(plain({}), cursor={"etag": "1"})
+        )
+
+    listed.bench.world.on_list = say_unchanged
+    dex = await listed.add("dex")
+    listed.publish("dex", "1")
+    await listed.work()
+    if hidden:
+        await listed.pass_time(hours=1)
+        listed.publish("dex", "2")
+    await poll_when_due(listed, 2)
+    assert await listed.numbers(dex.series_id) == ["1"]
+    if not hidden:
+        listed.publish("dex", "2")
+    await listed.look(dex)
+    assert sorted(await listed.numbers(dex.series_id)) == ["1", "2"]
+    async with listed.bench.database.transaction() as tx:
+        troubled = [(one.title, one.trouble) for one in await list_troubled_listings(tx)]
+    assert troubled == ([("dex", "blind")] if hidden else [])
+    await poll_when_due(listed, 1)
+    assert asked[-1] == ({} if hidden else {"etag": "1"})
 
 
 async def test_an_unchanged_poll_writes_its_times_and_nothing_else(listed: ListingBench, site: Site) -> None:

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Literal
 
 from headgate.domain.errors import UserError
-from headgate.domain.listing_words import TROUBLES
 from headgate.kernel.logs import mask_url
-from headgate.storage.listing_overview import HostState, OddListing, TroubledListing
+from headgate.storage.listing_overview import HostState, OddListing, TroubledListing, describe_troubles
 from headgate.storage.migrate import SchemaStatus
 from headgate.storage.vitals import EngineVitals, Forgotten, TroubledAccount, Vitals
 
@@ -303,15 +302,8 @@ def judge_hosts(hosts: list[HostState]) -> Check:
 
 def judge_listings(odd: list[OddListing], troubled: list[TroubledListing]) -> Check:
     """Judge feeds and series one by one: a person should know of those that are gone, limited, cut or odd."""
-    findings: list[str] = []
-    remedies: list[str] = []
-    for trouble, (finding, remedy) in TROUBLES.items():
-        found = [one for one in troubled if one.trouble == trouble]
-        if found:
-            more = found[0].total - len(found)
-            named = ", ".join(mask_url(one.title) for one in found) + (f", and {more} more" if more else "")
-            findings.append(finding.format(feeds=named))
-            remedies.append(remedy)
+    told = describe_troubles(troubled)
+    findings, remedies = [finding for finding, _ in told], [remedy for _, remedy in told]
     if odd:
         named = "; ".join(
             f"{one.title} moved to the address of {one.moved_onto}"

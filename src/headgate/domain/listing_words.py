@@ -13,8 +13,8 @@ from headgate.domain.schedule_knobs import Knobs
 
 PINNED = "pinned"
 HealthKind = Literal["good", "new", "warn", "bad", "off"]
-Trouble = Literal["gone", "limited", "partial", "paced"]
-"""Gone for good, its server asked us to wait, not read whole, or in a long line for its site."""
+Trouble = Literal["gone", "limited", "partial", "blind", "paced"]
+"""Gone for good, told to wait, not read whole, with a server that hides news, or in a long line."""
 
 TROUBLES: dict[Trouble, tuple[str, str]] = {
     "gone": (
@@ -28,6 +28,10 @@ TROUBLES: dict[Trouble, tuple[str, str]] = {
     "partial": (
         "Not read whole: {feeds}.",
         "`headgate explain` says what is missing of a feed, and which setting helps.",
+    ),
+    "blind": (
+        "Their servers said that nothing had changed although something had: {feeds}.",
+        "They are fetched whole each time, so nothing is missed; tell the people who run them.",
     ),
     "paced": (
         "Waiting for more than ten minutes, because their site is not asked faster: {feeds}.",

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from headgate.domain.listings import Listed
 from headgate.domain.polling import PollStand
 from headgate.domain.rules import ChannelRules
+from headgate.intake.taking import News
 from headgate.storage.listings import ListingRow, Source
+
+LAG = timedelta(hours=1)
+"""A server may take so long until its answers hold what has come out."""
 
 
 def is_quiet(listing: ListingRow, listed: Listed, *, address: str) -> bool:
     """Tell whether nothing but times is to be written: then many polls end in one round trip."""
     stays = listed.cursor == listing.cursor and listed.moved_to in ("", address)
     return listed.unchanged and stays and not listing.host_failures and not listing.failures
+
+
+def shows_blindness(listing: ListingRow, news: News) -> bool:
+    """Tell whether the server said "unchanged" although something newer than all we know had come out."""
+    if listing.unchanged_at is None or not listing.arrivals:
+        return False
+    entries = [*news.releases, *(entry for posts in news.posts.values() for entry in posts)]
+    newest, until = max(listing.arrivals), listing.unchanged_at - LAG
+    return any(entry.published_at and newest < entry.published_at < until for entry in entries)
 
 
 def join_parts(parts: Sequence[Listed]) -> Listed:

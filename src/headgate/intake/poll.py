@@ -28,7 +28,7 @@ from headgate.domain.polling import PollDecision, decide_poll
 from headgate.domain.rhythm import merge_arrivals, next_look, tier_of
 from headgate.domain.rules import ChannelRules
 from headgate.domain.schedule import JITTER
-from headgate.intake.answers import facts_of, is_quiet, join_parts, with_resets
+from headgate.intake.answers import facts_of, is_quiet, join_parts, shows_blindness, with_resets
 from headgate.intake.entries import Answered
 from headgate.intake.hosts import claim_probe, explain_wait, may_retry, note_failure
 from headgate.intake.listing_addresses import ListingAddresses, read_address
@@ -200,7 +200,7 @@ class Poller:
     async def _ask(self, job: Job[UUID], look: Look) -> Answer:
         """Ask for all parts of the answer, and tell what of it is new."""
         listing = look.listing
-        wants_whole = listing.asked or listing.polls % WHOLE_EVERY == WHOLE_EVERY - 1
+        wants_whole = listing.asked or listing.blind or listing.polls % WHOLE_EVERY == WHOLE_EVERY - 1
         cursor = {} if wants_whole else listing.cursor
         address = await read_address(job.database, self.links.secrets, listing.channel_id, key=listing.key)
         parts: list[Listed] = []
@@ -321,7 +321,9 @@ class Poller:
             tier_reason=reason,
             # What was wrong with a document is wrong until a whole one was read.
             warning=listing.warning if listed.unchanged else "; ".join(listed.warnings)[:500],
+            unchanged=listed.unchanged,
             changed=changed,
+            blind=listing.blind or shows_blindness(listing, answer.news),
             title=listed.title,
         )
 

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.breaker import Breaker
-from headgate.domain.listing_words import Health, Standing, Trouble, health_of
+from headgate.domain.listing_words import TROUBLES, Health, Standing, Trouble, health_of
 from headgate.domain.schedule import Tier
+from headgate.kernel.logs import mask_url
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 
@@ -217,3 +218,15 @@ async def list_odd_listings(tx: Tx, *, now: datetime) -> list[OddListing]:
 async def list_troubled_listings(tx: Tx, *, named: int = 5) -> list[TroubledListing]:
     """Return feeds and series that are gone, asked to wait for or read in part, some of each."""
     return await tx.all(TroubledListing, Q["list_troubled_listings"], named=named)
+
+
+def describe_troubles(troubled: Sequence[TroubledListing]) -> list[tuple[str, str]]:
+    """Say what is wrong with feeds and series, each trouble with what helps."""
+    told: list[tuple[str, str]] = []
+    for trouble, (finding, remedy) in TROUBLES.items():
+        found = [one for one in troubled if one.trouble == trouble]
+        if found:
+            more = found[0].total - len(found)
+            feeds = ", ".join(mask_url(one.title) for one in found) + (f", and {more} more" if more else "")
+            told.append((finding.format(feeds=feeds), remedy))
+    return told

@@ -63,9 +63,9 @@ from (
     from (
         select l.channel_id, c.title, l.host, l.warning, l.due_at,
                case when l.gone_at is not null then 'gone' when l.reason = 'limited' then 'limited'
-                    when l.warning <> '' then 'partial' else 'paced' end as trouble
+                    when l.warning <> '' then 'partial' when l.blind then 'blind' else 'paced' end as trouble
         from listing l join channel c on c.id = l.channel_id
-        where l.gone_at is not null or l.reason = 'limited' or l.warning <> ''
+        where l.gone_at is not null or l.reason = 'limited' or l.warning <> '' or l.blind
            or (l.reason = 'paced' and l.due_at > l.planned_at + interval '10 minutes')
     ) as f
 ) as t

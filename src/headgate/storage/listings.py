@@ -57,6 +57,10 @@ class ListingRow:
     gone: bool
     succeeded_at: datetime | None
     warning: str
+    unchanged_at: datetime | None
+    """When the last answer was that nothing has changed; nothing if the last one was whole."""
+    blind: bool
+    """Its server was seen to say so although something had."""
     host_failures: int
     host_opened: int
     host_open_until: datetime | None
@@ -103,7 +107,9 @@ class Standing:
     tier: Tier
     tier_reason: str
     warning: str
+    unchanged: bool
     changed: bool
+    blind: bool
     title: str = ""
     """What it calls itself, if it says so."""
 
@@ -192,7 +198,9 @@ async def plan_after_answer(
             tier=standing.tier,
             tier_reason=standing.tier_reason,
             warning=standing.warning,
+            unchanged=standing.unchanged,
             changed=standing.changed,
+            blind=standing.blind,
             title=standing.title,
             from_tier=listing.tier,
             now=now,

@@ -41,6 +41,7 @@ order by due_at
 -- Listings with all that polls of them need to know.
 select l.channel_id, l.platform, c.key, c.title, l.host, l.cursor, l.due_at, l.wake_seq, l.reason, l.tier, l.tier_pinned,
        l.polls, l.tier_reason, l.arrivals, l.rest_until, l.asked, l.gone_at is not null as gone, l.succeeded_at, l.warning,
+       l.unchanged_at, l.blind,
        h.failures as host_failures, h.opened as host_opened, h.open_until as host_open_until, h.swept,
        coalesce(w.failures, 0) as failures, coalesce(w.opened, 0) as opened, w.open_until,
        exists (select from miss m where m.channel_id = l.channel_id and m.stage = 'entry') as has_misses,
@@ -94,7 +95,8 @@ update listing set
     planned_at = %(now)s, reason = case when wake_seq = %(seen)s then %(reason)s else reason end,
     asked = asked and wake_seq <> %(seen)s, checked_at = %(now)s, succeeded_at = %(now)s, polls = polls + 1,
     cursor = %(cursor)s, arrivals = %(arrivals)s, rest_until = %(rest_until)s, tier = %(tier)s,
-    tier_reason = %(tier_reason)s, warning = %(warning)s,
+    tier_reason = %(tier_reason)s, warning = %(warning)s, blind = %(blind)s,
+    unchanged_at = case when %(unchanged)s then %(now)s::timestamptz end,
     changed_at = case when %(changed)s then %(now)s else changed_at end
 -- The channel before its listing, as everybody takes them.
 where channel_id = %(channel_id)s and (select count(*) from titled) >= 0
@@ -106,7 +108,7 @@ update listing set
     due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz when due_at is not null then %(now)s end,
     planned_at = %(now)s, reason = case when wake_seq = %(seen)s then %(reason)s else reason end,
     asked = asked and wake_seq <> %(seen)s, checked_at = %(now)s, succeeded_at = %(now)s, polls = polls + 1,
-    rest_until = %(rest_until)s::timestamptz, tier_reason = %(tier_reason)s
+    rest_until = %(rest_until)s::timestamptz, tier_reason = %(tier_reason)s, unchanged_at = %(now)s
 where channel_id = %(channel_id)s
 
 -- name: put_off_listing
@@ -137,7 +139,7 @@ where id = %(channel_id)s and not exists (
 
 -- name: set_listing_host
 -- Where it is answered for now.
-update listing set host = %(host)s where channel_id = %(channel_id)s
+update listing set host = %(host)s, blind = false where channel_id = %(channel_id)s
 
 -- name: title_listing
 -- Only a channel that is still called by its address takes the name that it gives itself.

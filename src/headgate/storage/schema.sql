@@ -1043,6 +1043,8 @@ CREATE TABLE listing (
     host text NOT NULL,
     reader_id uuid,
     cursor jsonb NOT NULL DEFAULT '{}'::jsonb,
+    unchanged_at timestamp with time zone,
+    blind boolean NOT NULL DEFAULT false,
     due_at timestamp with time zone,
     planned_at timestamp with time zone,
     reason text NOT NULL DEFAULT 'never_polled'::text,

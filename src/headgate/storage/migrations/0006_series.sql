@@ -37,8 +37,10 @@ create table listing (
     host text not null,
     -- The account that looks; one without a sign-in where the platform needs none.
     reader_id uuid references account (id) on delete set null,
-    -- Validators of the last answer.
+    -- Validators of the last answer, when one to them last said "unchanged", and whether that was seen to be untrue.
     cursor jsonb not null default '{}',
+    unchanged_at timestamptz,
+    blind boolean not null default false,
 
     -- When to look; empty for a channel that is switched off or gone.
     due_at timestamptz,

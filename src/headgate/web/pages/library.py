@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from fastapi import Response
 
 from headgate.catalogue.items import COUNT_CAP, ItemPage, count_library, list_newest, list_page
-from headgate.domain.listing_words import TROUBLES
-from headgate.kernel.logs import mask_url
-from headgate.storage.listing_overview import TroubledListing, list_troubled_listings
+from headgate.storage.listing_overview import describe_troubles, list_troubled_listings
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_place, write_place
 from headgate.web.door import SIGNED_IN, Routes
@@ -66,7 +63,7 @@ async def render_library(site: Site, caller: Caller, wish: Wish) -> Response:
         wish=wish,
         page=page,
         counts=counts,
-        problems=_problems(troubled),
+        problems=describe_troubles(troubled),
         count_cap=COUNT_CAP,
         reload_url=wish.address(),
         newest_url=wish.address(until=wish.until or last),
@@ -78,15 +75,3 @@ async def render_library(site: Site, caller: Caller, wish: Wish) -> Response:
         response.headers["hx-reselect"] = "#library"
         response.headers["hx-reswap"] = "outerHTML"
     return response
-
-
-def _problems(troubled: Sequence[TroubledListing]) -> list[tuple[str, str]]:
-    """Say what is wrong with feeds and series, each with what helps."""
-    found: list[tuple[str, str]] = []
-    for trouble, (finding, remedy) in TROUBLES.items():
-        named = [one for one in troubled if one.trouble == trouble]
-        if named:
-            more = named[0].total - len(named)
-            feeds = ", ".join(mask_url(one.title) for one in named) + (f", and {more} more" if more else "")
-            found.append((finding.format(feeds=feeds), remedy))
-    return found
