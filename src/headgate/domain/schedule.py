@@ -97,8 +97,8 @@ def decide(stand: Stand, *, now: datetime, knobs: Knobs) -> Decision:
         return Decision("read", "never_scanned")
     if stand.woken and stand.behind:
         return Decision("read", "woken")
-    unasked = not (stand.woken or stand.settling or stand.fresh)
-    if unasked and (waiting := _not_yet(stand, now=now, knobs=knobs)):
+    scheduled = not (stand.woken or stand.settling or stand.fresh)
+    if scheduled and (waiting := _not_yet(stand, now=now, knobs=knobs)):
         return waiting
     if stand.behind:
         return Decision("read", "changed")

@@ -195,7 +195,7 @@ async def _write_tables(
 
 
 async def _in_chunks(copying: AbstractAsyncContextManager[psycopg.AsyncCopy]) -> AsyncGenerator[bytes, None]:
-    """Gather the rows, which come one by one: compressing each by itself takes several times as long."""
+    """Gather the rows, which come one by one, into pieces worth compressing."""
     gathered = bytearray()
     async with copying as copy:
         async for row in copy:

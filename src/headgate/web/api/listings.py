@@ -234,7 +234,7 @@ async def list_changes(
     return TierChangesAnswer(changes=[TierChangeAnswer.of(change) for change in found])
 
 
-@routes.get("/listing-problems", door=scope("read"), tags=["listings"])
+@routes.get("/listing-problems", door=scope("admin"), tags=["listings"])
 async def list_problems(site: CurrentSite) -> ProblemsAnswer:
     """List what is wrong with feeds and series, with what helps: some of each by name, and how many."""
     async with site.transaction() as tx:
