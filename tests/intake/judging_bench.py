@@ -205,7 +205,7 @@ class JudgingBench:
                 assert await intake_settings.set_channel(tx, channel_id, settings, now=now)
 
     async def tick(self) -> None:
-        tick = Tick(self.kinds, self.database, self.clock, self.ids, timedelta(seconds=1))
+        tick = Tick(self.kinds, self.database, self.clock, self.ids)
         await tick.tick(self.clock.now())
 
     async def step(self) -> bool:

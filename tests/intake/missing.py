@@ -156,9 +156,7 @@ class Missing:
         return self._claimer
 
     async def tick(self) -> None:
-        tick = Tick(
-            kinds=self.kinds, database=self.database, clock=self.clock, ids=self.ids, interval=START - START
-        )
+        tick = Tick(kinds=self.kinds, database=self.database, clock=self.clock, ids=self.ids)
         await tick.tick(self.clock.now())
 
     async def carry_out(self) -> int:

@@ -136,7 +136,7 @@ async def test_the_tick_notices_a_step_and_recurring_work_goes_on(lab: Lab) -> N
         "insert into cron (kind, key, schedule, due_at) values ('retention', 'all', '*/5 * * * *', $1)",
         NOW + timedelta(minutes=5),
     )
-    tick = Tick(Kinds(), lab.database, clock, Ids(clock, Randomness(1)), timedelta(seconds=1))
+    tick = Tick(Kinds(), lab.database, clock, Ids(clock, Randomness(1)))
     await tick.tick(NOW)
     clock.advance(60)
     await tick.tick(NOW - 8 * timedelta(hours=1))

@@ -13,7 +13,7 @@ from headgate.domain.errors import Gone
 from headgate.jobs.cron import ONLY_KEY, CronRows, install_schedules, next_after, recurring
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Kinds, Wake
-from headgate.jobs.tick import Tick
+from headgate.jobs.tick import DUE_AT_ONCE, MOST_QUEUED, Tick
 from headgate.kernel.clock import VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
@@ -39,7 +39,6 @@ where dedupe_key = %(dedupe_key)s
 
 START = datetime(2030, 1, 1, 0, 2, tzinfo=UTC)
 EVERY_FIVE_MINUTES = "*/5 * * * *"
-INTERVAL = timedelta(seconds=1)
 
 
 async def _never(job: Job[str]) -> None:
@@ -55,7 +54,6 @@ def make_tick(lab: Lab, *kinds: Kind[Any]) -> Tick:
         database=lab.database,
         clock=lab.clock,
         ids=Ids(lab.clock, Randomness(1)),
-        interval=INTERVAL,
     )
 
 
@@ -86,7 +84,7 @@ def clock(lab: Lab) -> VirtualClock:
 async def test_due_rows_get_jobs_and_others_do_not(lab: Lab) -> None:
     await put_due(lab, "a", "b", due_at=START)
     await put_due(lab, "later", due_at=START + timedelta(seconds=1))
-    assert await make_tick(lab, ROWS).tick(START) == START + INTERVAL
+    await make_tick(lab, ROWS).tick(START)
     rows = await lab.rows()
     assert [(row.status, row.priority) for row in rows] == [("queued", 3), ("queued", 3)]
 
@@ -106,6 +104,15 @@ async def test_two_ticks_at_once_never_double_a_job(lab: Lab) -> None:
         await put_due(lab, *(f"{step}-{number}" for number in range(20)), due_at=START)
         await asyncio.gather(*(tick.tick(START) for tick in ticks))
         assert len(await lab.rows()) == 20 * step
+
+
+async def test_one_tick_wakes_all_that_is_due_as_far_as_the_queue_has_room(lab: Lab) -> None:
+    await put_due(lab, *(f"{number:04}" for number in range(DUE_AT_ONCE + 1)), due_at=START)
+    await make_tick(lab, ROWS).tick(START)
+    assert len(await lab.rows()) == DUE_AT_ONCE + 1
+    await put_due(lab, *(f"{number:04}" for number in range(MOST_QUEUED + 1)), due_at=START)
+    await make_tick(lab, ROWS).tick(START)
+    assert len(await lab.rows()) == MOST_QUEUED
 
 
 async def test_a_wake_up_during_a_run_is_not_lost(lab: Lab, clock: VirtualClock) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -141,7 +141,7 @@ class PlansBench:
         execution = Execution(
             kinds=kinds, database=self.database, clock=self.clock, randomness=Randomness(2), ids=self.ids
         )
-        tick = Tick(kinds, self.database, self.clock, self.ids, timedelta(seconds=1))
+        tick = Tick(kinds, self.database, self.clock, self.ids)
         connection = await connect(self.database.url)
         stepper = Stepper(execution, connection, uuid4(), HEARTBEAT_S)
         done = 0

@@ -226,7 +226,7 @@ class TellingBench:
             await self.work()
 
     async def tick(self) -> None:
-        await Tick(self.kinds(), self.database, self.clock, self.ids, timedelta(seconds=1)).tick(self.now)
+        await Tick(self.kinds(), self.database, self.clock, self.ids).tick(self.now)
 
     @asynccontextmanager
     async def stepper(self) -> AsyncGenerator[Stepper, None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -94,7 +93,6 @@ class Parts:
             database=self.database,
             clock=self.clock,
             ids=self.ids,
-            interval=timedelta(seconds=self.settings.jobs.tick_s),
         )
 
 

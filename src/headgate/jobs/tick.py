@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from headgate.domain.errors import Transient
@@ -25,7 +25,8 @@ from headgate.storage.database import Database, Refused, Tx
 
 log = get_logger("jobs")
 
-DUE_PER_TICK = 500
+DUE_AT_ONCE = 500
+"""Rows of a kind that are woken in one transaction at most."""
 MOST_QUEUED = 2000
 """So many waiting jobs of a kind, and the tick adds none: who is due stays due, and looking stays cheap."""
 AGE_AFTER_S = 30.0
@@ -40,44 +41,51 @@ class Tick:
     database: Database
     clock: Clock
     ids: Ids
-    interval: timedelta
     _looked_at: float = float("-inf")
 
-    async def tick(self, now: datetime) -> datetime:
-        """Do one tick and return when the next is wanted, in product time."""
+    async def tick(self, now: datetime) -> None:
+        """Do one tick: wake whatever is due, as far as the queue has room."""
         # Before the waking: what is buried is postponed, and must not be woken in the same breath.
         if self.clock.monotonic() - self._looked_at >= LOOK_EVERY_S:
             self._looked_at = self.clock.monotonic()
             await self._look(now)
-        kinds = [kind for kind in self.kinds if kind.rows is not None]
-        try:
-            await self._wake_due(kinds, now)
-        except Refused:
-            # One of them is to blame, and must not keep the others asleep.
-            await self._wake_each(kinds, now)
+        kinds: Sequence[Kind[Any]] = [kind for kind in self.kinds if kind.rows is not None]
+        for _ in range(MOST_QUEUED // DUE_AT_ONCE):
+            try:
+                kinds = await self._wake_due(kinds, now)
+            except Refused:
+                # One of them is to blame, and must not keep the others asleep.
+                kinds = await self._wake_each(kinds, now)
+            if not kinds:
+                break
         measures.TICKS.inc()
-        return now + self.interval
 
-    async def _wake_each(self, kinds: Sequence[Kind[Any]], now: datetime) -> None:
+    async def _wake_each(self, kinds: Sequence[Kind[Any]], now: datetime) -> list[Kind[Any]]:
+        more: list[Kind[Any]] = []
         for kind in kinds:
             try:
-                await self._wake_due([kind], now)
+                more += await self._wake_due([kind], now)
             except Refused as error:
                 log.exception("due work cannot be listed", kind=kind.name, reason=str(error))
+        return more
 
-    async def _wake_due(self, kinds: Sequence[Kind[Any]], now: datetime) -> None:
-        """Wake the due rows of kinds, all in one transaction."""
+    async def _wake_due(self, kinds: Sequence[Kind[Any]], now: datetime) -> list[Kind[Any]]:
+        """Wake due rows of kinds, all in one transaction; return the kinds that may have more."""
         async with self.database.transaction() as tx:
             queued = await engine.count_queued(tx, [kind.name for kind in kinds], most=MOST_QUEUED)
             wakes: list[Wake] = []
+            more: list[Kind[Any]] = []
             for kind, waiting in zip(kinds, queued, strict=True):
                 if kind.rows is not None and waiting < MOST_QUEUED:
-                    limit = min(MOST_QUEUED - waiting, DUE_PER_TICK)
+                    limit = min(MOST_QUEUED - waiting, DUE_AT_ONCE)
                     due = await kind.rows.list_due(tx, now=now, limit=limit)
+                    if len(due) == limit:
+                        more.append(kind)
                     wakes += [
                         one if isinstance(one, Wake) else Wake(kind.name, one, kind.priority) for one in due
                     ]
             await enqueue(tx, wakes)
+        return more
 
     async def _bury_held(self, tx: Tx, now: datetime) -> None:
         for held in await engine.list_held(tx):

@@ -21,7 +21,7 @@ from headgate.cli.output import progress_bar
 from headgate.domain.schedule_knobs import IntakeKnobs
 from headgate.intake.look import AccountRows, Planner, fill_up
 from headgate.intake.rules import RulesCache
-from headgate.jobs.tick import DUE_PER_TICK
+from headgate.jobs.tick import DUE_AT_ONCE
 from headgate.kernel.clock import RealClock
 from headgate.storage import streams
 from headgate.storage.database import Connection, Database, Tx, connect
@@ -177,7 +177,7 @@ class Bench:
             raise RuntimeError("other streams are due than were planned")
 
     async def _list_accounts(self, tx: Tx, _account_id: UUID, now: datetime) -> None:
-        await AccountRows().list_due(tx, now=now, limit=DUE_PER_TICK)
+        await AccountRows().list_due(tx, now=now, limit=DUE_AT_ONCE)
 
 
 async def _time_ms(
