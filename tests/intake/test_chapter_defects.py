@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from bench import ProcessGone, build_bench
 from listing_bench import ListingBench
 
 from headgate.connectors.protocol import CallKind, LaneDefault
+from headgate.intake.listing_sources import SourceAdded
 from headgate.jobs.letters import replay
 from headgate.storage.database import Database
 from headgate.testing import PRESETS
@@ -38,16 +40,21 @@ async def test_the_insert_itself_says_what_is_new_and_the_news_come_with_it(list
     assert f"notify:{dex.channel_id}" in await listed.texts("jobs")
 
 
-async def test_a_failed_look_does_not_block_the_next_one(listed: ListingBench) -> None:
+@pytest.mark.parametrize("asked", [True, False])
+async def test_a_look_that_gave_up_does_not_block_the_next_one(listed: ListingBench, *, asked: bool) -> None:
     """2: a kept failed job blocked its own id for seven days."""
     dex = await listed.add("dex")
     listed.publish("dex", "45")
-    listed.bench.fail("list.began", SimTimeout("list"))
-    await listed.work()
-    await listed.pass_time(minutes=10)
-    await listed.work()
-    listed.bench.mend()
-    await listed.pass_time(minutes=20)
+    await listed.execute("spoil_pattern", pattern="{nonsense}")
+    await listed.let_retries_come()
+    await listed.execute("spoil_pattern", pattern="")
+    kept = "select key from dead_letter where state = 'open'"
+    assert await listed.bench.rows(kept) == [{"key": str(dex.channel_id)}]
+    # Nobody closes the letter: a person's wish does not wait for that, and neither does the schedule.
+    if asked:
+        await listed.ask(dex)
+    else:
+        await listed.pass_time(minutes=31)
     await listed.work()
     assert await listed.numbers(dex.series_id) == ["45"]
 
@@ -279,3 +286,32 @@ async def test_a_batch_is_one_set_in_one_order_with_all_effects(listed: ListingB
     assert await listed.step_beside(2) == 2
     assert len(await listed.numbers(dex.series_id)) == 199
     assert len(await listed.texts("news")) == 2 * 199
+
+
+async def test_sources_that_list_the_same_series_in_another_order_do_not_deadlock(
+    listed: ListingBench,
+) -> None:
+    """14: entries were taken one by one, in the order in which each source lists them."""
+    sources: dict[str, SourceAdded] = {}
+    series_ids: dict[str, UUID | None] = {}
+    for site, titles in (("dex", ("Salt", "Reef")), ("park", ("Reef", "Salt"))):
+        for place, title in enumerate(titles):
+            sources[site] = await listed.add(
+                site, title=title, series_id=series_ids.get(title), pattern=f"{title} {{number}}"
+            )
+            series_ids[title] = sources[site].series_id
+            at = listed.bench.clock.now() - timedelta(minutes=len(titles) - place)
+            listed.publish(site, "", key=f"{site}-{title}", title=f"{title} 7", published_at=at)
+    claimed = {job.payload: (runner, job) for runner, job in await listed.claim_beside(2)}
+    async with listed.bench.database.transaction() as tx:
+        await tx.raw("select from series where id = $1 for no key update", (series_ids["Salt"],))
+        polls: list[asyncio.Task[int]] = []
+        # The first waits for Salt, the second too: in its own order it would have Reef by then.
+        for site in ("dex", "park"):
+            poll = claimed[str(sources[site].channel_id).encode()]
+            polls.append(asyncio.create_task(listed.execute_beside([poll])))
+            while len(await listed.texts("waiting_for_a_lock")) < len(polls):
+                assert not polls[-1].done()
+    assert await asyncio.gather(*polls) == [1, 1]
+    for title in ("Salt", "Reef"):
+        assert len(await listed.releases(series_ids[title])) == 2

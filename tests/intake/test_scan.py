@@ -31,6 +31,26 @@ async def test_a_stream_is_read_whole_page_by_page(bench: Bench) -> None:
     assert stream.head == messages[-1].position
 
 
+async def test_a_page_and_how_its_scan_goes_on_are_written_together_or_not_at_all(bench: Bench) -> None:
+    bench.world.fill("packs", 250)
+    await bench.follow()
+    while bench.calls("read") < 1:
+        await bench.step()
+    before, kept = await bench.explain(), await bench.column("sightings")
+    # The last thing that a page writes fails: how far its scan is.
+    await bench.rows("alter table scan rename column ranges to ranges_away")
+    await bench.work()
+    await bench.rows("alter table scan rename column ranges_away to ranges")
+    after = await bench.explain()
+    assert bench.calls("read") == 2
+    assert (after.coverage, after.scans) == (before.coverage, before.scans)
+    assert await bench.column("sightings") == kept
+    await bench.restart()
+    await bench.work()
+    assert await bench.column("sightings") == bench.places()
+    assert (await bench.stream()).total_messages_scanned == 250
+
+
 async def test_reading_again_changes_nothing(bench: Bench) -> None:
     bench.world.fill("packs", 120)
     await bench.follow()
