@@ -496,32 +496,6 @@ CREATE OR REPLACE FUNCTION public.lane_recovered(rate double precision, rate_lim
  IMMUTABLE PARALLEL SAFE
 RETURN LEAST(rate_limit, (rate + (((0.1)::double precision * ceiling) * floor((GREATEST(quiet_s, (0.0)::double precision) / (600.0)::double precision)))));
 
-CREATE OR REPLACE FUNCTION public.lane_schedule(starts_s double precision[], first_tats_s double precision[], tolerances_s double precision[], intervals_s double precision[], calls integer, horizon_s double precision)
- RETURNS TABLE(number integer, at_s double precision, tats_s double precision[])
- LANGUAGE plpgsql
- IMMUTABLE
-AS $function$
-declare
-    lanes int := coalesce(array_length(first_tats_s, 1), 0);
-begin
-    number := 0;
-    at_s := 0.0;
-    tats_s := first_tats_s;
-    return next;
-    while number < calls and at_s <= horizon_s loop
-        at_s := null;
-        for lane in 1..lanes loop
-            at_s := greatest(at_s, starts_s[lane], tats_s[lane] - tolerances_s[lane]);
-        end loop;
-        for lane in 1..lanes loop
-            tats_s[lane] := greatest(tats_s[lane], at_s) + intervals_s[lane];
-        end loop;
-        number := number + 1;
-        return next;
-    end loop;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION public.lane_seconds(span interval)
  RETURNS double precision
  LANGUAGE sql
@@ -537,140 +511,127 @@ RETURN (floor((EXTRACT(epoch FROM at) / (900)::numeric)))::bigint;
 CREATE OR REPLACE FUNCTION public.lane_take(caller text, call_kind text, wanted integer, horizon_s double precision)
  RETURNS TABLE(delays_s double precision[], come_back_s double precision, kinds text[], epochs bigint[], rates double precision[], grace_s double precision)
  LANGUAGE plpgsql
- SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-#variable_conflict use_column
+declare
+    locked lane[];
+    one lane;
+    at timestamptz;
+    slot bigint;
+    day_passed boolean;
+    new_rate double precision;
+    tolerance_s double precision;
+    start_s double precision;
+    lane_calls_left bigint;
+    calls_left bigint;
+    starts_s double precision[];
+    tats_s double precision[];
+    tolerances_s double precision[];
+    intervals_s double precision[];
+    at_s double precision;
+    granted int;
 begin
-    return query
-    with locked as materialized (
+    select array_agg(l order by l.kind) into locked
+    from (
         select *
         from lane
-        where owner = caller
-            and kind in (
-                call_kind,
-                (select shared from lane where owner = caller and kind = call_kind)
-            )
+        where owner = caller and kind in (call_kind, (select shared from lane where owner = caller and kind = call_kind))
         order by kind
         for update
-    ),
-    moment as materialized (
-        select headgate_real_now() as at, count(*) as lanes from locked
-    ),
-    warmed as (
-        select
-            l.*,
-            m.at,
-            coalesce(m.at >= l.warm_at + interval '24 hours', false) as day_passed
-        from locked l
-        cross join moment m
-    ),
-    recovered as (
-        select
-            w.*,
-            w.warm_days + w.day_passed::int as new_warm_days,
-            lane_recovered(
-                w.rate,
-                lane_limit(w.ceiling, w.established, w.warm_days + w.day_passed::int),
-                w.ceiling,
-                lane_seconds(w.at - w.rate_at)
-            ) as new_rate,
-            greatest(w.use_slot, lane_slot(w.at)) as new_slot,
-            lane_uses_at(w.uses, least(lane_slot(w.at) - w.use_slot, 98)::int) as new_uses
-        from warmed w
-    ),
-    counted as (
-        select
-            r.*,
-            60.0 / r.new_rate as interval_s,
-            lane_tolerance_s(r.ceiling, r.burst) as tolerance_s,
-            r.daily_cap - (select sum(use) from unnest(r.new_uses) as use) as calls_left
-        from recovered r
-    ),
-    paced as materialized (
-        select
-            c.*,
-            row_number() over (order by c.kind) as place,
-            least(lane_seconds(c.tat - c.at), 7.0 + c.tolerance_s + c.interval_s) as tat_s,
-            greatest(
-                0.0,
-                lane_seconds(c.cool_until - c.at),
-                case
-                    when c.calls_left <= 0 then (
-                        select min(900.0 * (c.new_slot + ring.place) - extract(epoch from c.at))
-                        from (
-                            select u.place, sum(u.use) over (order by u.place) as freed
-                            from unnest(c.new_uses) with ordinality as u (use, place)
-                        ) as ring
-                        where ring.freed + c.calls_left > 0
-                    )::double precision
-                end
-            ) as start_s
-        from counted c
-    ),
-    schedule as materialized (
-        select s.*
-        from (
-            select array_agg(start_s order by place) as starts_s, array_agg(tat_s order by place) as tats_s,
-                array_agg(tolerance_s order by place) as tolerances_s, array_agg(interval_s order by place) as intervals_s
-            from paced
-        ) as p
-        cross join lateral lane_schedule(
-            p.starts_s, p.tats_s, p.tolerances_s, p.intervals_s, wanted, horizon_s
-        ) as s
-    ),
-    granted as materialized (
-        select
-            coalesce(array_agg(s.at_s order by s.number) filter (where s.fits), '{}') as delays_s,
-            min(s.at_s) filter (where not s.fits) as come_back_s,
-            count(*) filter (where s.fits) as calls
-        from (
-            select
-                number,
-                at_s,
-                at_s <= horizon_s and number <= coalesce(lanes.calls_left, number) as fits
-            from schedule
-            cross join (select min(calls_left) as calls_left from paced) as lanes
-            where number > 0
-        ) as s
-    ),
-    written as (
-        update lane l
-        set
-            tat = p.at + make_interval(secs => ceil(s.tats_s[p.place] * 1e6) / 1e6),
-            rate = p.new_rate,
-            rate_at = case when p.new_rate <> p.rate then p.at else p.rate_at end,
-            rate_cause = case
-                when p.new_rate = p.rate then p.rate_cause
-                when p.day_passed then 'warmed_up'
-                else 'recovered'
-            end,
-            warm_days = p.new_warm_days,
-            warm_at = case when p.warm_at is null or p.day_passed then p.at else p.warm_at end,
-            use_slot = p.new_slot,
-            uses = p.new_uses[1:97] || (p.new_uses[98] + g.calls)::int
-        from paced p
-        cross join granted g
-        join schedule s on s.number = g.calls
-        where l.owner = p.owner and l.kind = p.kind and g.calls > 0
-    ),
-    noted as (
-        insert into lane_day as d (owner, kind, day, calls)
-        select caller, call_kind, (m.at at time zone 'UTC')::date, g.calls
-        from granted g cross join moment m where g.calls > 0
-        on conflict (owner, kind, day) do update set calls = d.calls + excluded.calls
-    )
-    select
-        g.delays_s, g.come_back_s, lanes.kinds, lanes.epochs, lanes.rates, lanes.grace_s
-    from granted g
-    cross join (
-        select
-            array_agg(kind order by place) as kinds,
-            array_agg(epoch order by place) as epochs,
-            array_agg(new_rate order by place) as rates,
-            min(lane_grace_s(ceiling, burst)) as grace_s
-        from paced
-    ) as lanes
-    where lanes.kinds is not null;
+    ) as l;
+    if locked is null then
+        return;
+    end if;
+    at := headgate_real_now();
+    slot := lane_slot(at);
+    for place in 1..cardinality(locked) loop
+        one := locked[place];
+        day_passed := coalesce(at >= one.warm_at + interval '24 hours', false);
+        one.warm_days := one.warm_days + day_passed::int;
+        new_rate := lane_recovered(
+            one.rate,
+            lane_limit(one.ceiling, one.established, one.warm_days),
+            one.ceiling,
+            lane_seconds(at - one.rate_at)
+        );
+        if new_rate <> one.rate then
+            one.rate := new_rate;
+            one.rate_at := at;
+            one.rate_cause := case when day_passed then 'warmed_up' else 'recovered' end;
+        end if;
+        if one.warm_at is null or day_passed then
+            one.warm_at := at;
+        end if;
+        if slot > one.use_slot then
+            one.uses := lane_uses_at(one.uses, least(slot - one.use_slot, 98)::int);
+            one.use_slot := slot;
+        end if;
+        locked[place] := one;
+        tolerance_s := lane_tolerance_s(one.ceiling, one.burst);
+        start_s := greatest(0.0, lane_seconds(one.cool_until - at));
+        if one.daily_cap is not null then
+            lane_calls_left := one.daily_cap - (select sum(use) from unnest(one.uses) as use);
+            calls_left := least(calls_left, lane_calls_left);
+            if lane_calls_left <= 0 then
+                start_s := greatest(start_s, (
+                    select min(900.0 * (one.use_slot + ring.place) - extract(epoch from at))
+                    from (
+                        select u.place, sum(u.use) over (order by u.place) as freed
+                        from unnest(one.uses) with ordinality as u (use, place)
+                    ) as ring
+                    where ring.freed + lane_calls_left > 0
+                )::double precision);
+            end if;
+        end if;
+        starts_s[place] := start_s;
+        tolerances_s[place] := tolerance_s;
+        intervals_s[place] := 60.0 / one.rate;
+        tats_s[place] := least(lane_seconds(one.tat - at), 7.0 + tolerance_s + 60.0 / one.rate);
+        kinds[place] := one.kind;
+        epochs[place] := one.epoch;
+        rates[place] := one.rate;
+        grace_s := least(grace_s, lane_grace_s(one.ceiling, one.burst));
+    end loop;
+
+    delays_s := '{}';
+    for number in 1..wanted loop
+        at_s := null;
+        for place in 1..cardinality(locked) loop
+            at_s := greatest(at_s, starts_s[place], tats_s[place] - tolerances_s[place]);
+        end loop;
+        if at_s > horizon_s or number > calls_left then
+            come_back_s := at_s;
+            exit;
+        end if;
+        delays_s := delays_s || at_s;
+        for place in 1..cardinality(locked) loop
+            tats_s[place] := greatest(tats_s[place], at_s) + intervals_s[place];
+        end loop;
+    end loop;
+
+    granted := cardinality(delays_s);
+    if granted > 0 then
+        for place in 1..cardinality(locked) loop
+            one := locked[place];
+            one.uses[98] := one.uses[98] + granted;
+            update lane
+            set tat = at + make_interval(secs => ceil(tats_s[place] * 1e6) / 1e6),
+                rate = one.rate,
+                rate_at = one.rate_at,
+                rate_cause = one.rate_cause,
+                warm_days = one.warm_days,
+                warm_at = one.warm_at,
+                use_slot = one.use_slot,
+                uses = one.uses
+            where owner = caller and kind = one.kind;
+        end loop;
+        -- Only what accounts call is shown by day.
+        if left(caller, 5) <> 'host:' then
+            insert into lane_day as d (owner, kind, day, calls)
+            values (caller, call_kind, (at at time zone 'UTC')::date, granted)
+            on conflict (owner, kind, day) do update set calls = d.calls + excluded.calls;
+        end if;
+    end if;
+    return next;
 end
 $function$;
 
