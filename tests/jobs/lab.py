@@ -29,7 +29,7 @@ Q = QueryFile(
     "lab",
     """
 -- name: insert_effect
-insert into effect (key, worker) values (%(key)s, %(worker)s)
+insert into effect (key, worker) select * from unnest(%(key)s::text[], %(worker)s::text[])
 
 -- name: list_effects
 select key from effect order by key

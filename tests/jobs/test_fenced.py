@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,7 +18,7 @@ from pgqueuer.ports.repository import EntrypointExecutionParameter
 
 from headgate.jobs.execution import Picked
 from headgate.jobs.fenced import FencedQueries, counting_crashes
-from headgate.jobs.job import Settlement
+from headgate.jobs.job import Claim, Settlement
 from headgate.jobs.kinds import Wake
 from headgate.jobs.runner import picked_from
 from headgate.storage.engine import list_completed, release_job
@@ -33,8 +34,8 @@ update pgqueuer set heartbeat = now() - interval '1 minute'
 -- name: move_to_suspects
 update pgqueuer set entrypoint = 'suspect'
 
--- name: get_silence_s
-select extract(epoch from now() - heartbeat)::float8 from pgqueuer
+-- name: get_silence
+select now() - heartbeat from pgqueuer where id = %(id)s
 """,
 )
 
@@ -94,6 +95,11 @@ async def fall_silent(lab: Lab) -> None:
         await tx.execute(Q["age_heartbeats"])
 
 
+async def silent_for(lab: Lab, job: models.Job) -> timedelta:
+    async with lab.database.transaction() as tx:
+        return await tx.value(Q["get_silence"], id=job.id)
+
+
 @dataclass
 class TakeOver:
     """A job that a first runner held and a second one has taken over."""
@@ -127,16 +133,23 @@ async def test_the_owners_flush_completes_the_job(lab: Lab, taken_over: TakeOver
     assert await lab.rows() == []
 
 
-async def test_a_stale_owners_heartbeat_keeps_nothing_alive(lab: Lab, taken_over: TakeOver) -> None:
-    async def silence_s() -> float:
-        async with lab.database.transaction() as tx:
-            return await tx.value(Q["get_silence_s"])
+async def test_heartbeats_never_wait_for_jobs_that_are_just_ending(lab: Lab, claimants: Claimants) -> None:
+    runner = await claimants()
+    await lab.enqueue(Wake(KIND, "ending"), Wake(KIND, "running"))
+    ending, running = await runner.claim()
+    await fall_silent(lab)
+    async with lab.database.transaction() as tx, asyncio.timeout(10):
+        await tx.run(Claim(ending.id, runner.owner).completion())
+        await runner.queries.update_heartbeat([running.id, ending.id])
+    assert await silent_for(lab, running) < TIMEOUT
 
+
+async def test_a_stale_owners_heartbeat_keeps_nothing_alive(lab: Lab, taken_over: TakeOver) -> None:
     await fall_silent(lab)
     await taken_over.stale.queries.update_heartbeat([taken_over.job.id])
-    assert await silence_s() > TIMEOUT.total_seconds()
+    assert await silent_for(lab, taken_over.job) > TIMEOUT
     await taken_over.owner.queries.update_heartbeat([taken_over.job.id])
-    assert await silence_s() < TIMEOUT.total_seconds()
+    assert await silent_for(lab, taken_over.job) < TIMEOUT
 
 
 async def test_a_stale_owner_cannot_claim_its_job_back_while_the_new_one_lives(

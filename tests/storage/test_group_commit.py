@@ -15,13 +15,13 @@ Q = QueryFile(
     """
 -- name: insert_lease
 insert into lease (name, token, holder, expires_at)
-values (gen_random_uuid(), gen_random_uuid(), '', 'infinity')
+select gen_random_uuid(), gen_random_uuid(), holder, 'infinity' from unnest(%(holder)s::text[]) as holder
 
 -- name: count_leases
 select count(*) from lease
 """,
 )
-STATEMENT = Statement(Q["insert_lease"], {})
+STATEMENT = Statement(Q["insert_lease"], {"holder": ""})
 
 
 async def test_a_write_that_comes_just_when_the_last_writer_ends_is_committed(

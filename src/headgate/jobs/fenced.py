@@ -28,9 +28,14 @@ GATHER_S = 0.01
 FULL_S = 0.1
 SUSPECTS_S = 1.0
 
+# A job whose row is locked is just ending, perhaps with others: to wait for it could be to wait in a circle.
 _BEAT = """
 update pgqueuer set heartbeat = now()
-where id = any($1::bigint[]) and queue_manager_id = $2 and status = 'picked'
+where id in (
+    select id from pgqueuer
+    where id = any($1::bigint[]) and queue_manager_id = $2 and status = 'picked'
+    for update skip locked
+)
 """
 
 _FLUSH = """

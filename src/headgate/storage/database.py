@@ -79,10 +79,10 @@ def is_refusal(error: psycopg.Error) -> bool:
 
 @dataclass(frozen=True)
 class Statement:
-    """A query with its parameters, to be sent together with others."""
+    """One row for a query that writes many at once: every parameter of its SQL is an array."""
 
     query: Query
-    parameters: Parameters
+    row: Parameters
 
 
 class Tx:
@@ -97,8 +97,8 @@ class Tx:
         return cursor.rowcount
 
     async def run(self, statement: Statement) -> int:
-        """Run a prepared pair of query and parameters."""
-        return await self.execute(statement.query, **statement.parameters)
+        """Write the one row of a statement."""
+        return await self.execute(statement.query, **_columns([statement.row]))
 
     async def all(self, row: type[Row], query: Query, /, **parameters: Any) -> list[Row]:
         """Return all rows as the given dataclass."""
@@ -139,6 +139,11 @@ class Tx:
         cursor = psycopg.AsyncRawCursor(self.connection, row_factory=dict_row)
         await cursor.execute(sql.encode(), arguments or None)
         return await cursor.fetchall() if cursor.description else []
+
+
+def _columns(rows: Sequence[Parameters]) -> dict[str, list[Any]]:
+    """Return rows as arrays, by the names of their columns."""
+    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def _row_maker(row: type[Row]) -> Callable[[psycopg.AsyncCursor[Any]], RowMaker[Row]]:
@@ -223,11 +228,17 @@ class Database:
             await self._give_back(connection)
 
     async def run_together(self, statements: Sequence[Statement]) -> None:
-        """Run statements whose answers nobody needs as one transaction in one round trip."""
+        """Run statements whose answers nobody needs as one transaction in one round trip.
+
+        The rows of a query are written together, queries in the order in which they first come.
+        """
+        rows: dict[Query, list[Parameters]] = {}
+        for statement in statements:
+            rows.setdefault(statement.query, []).append(statement.row)
         connection = await self._acquire()
         try:
             cursor = psycopg.AsyncClientCursor(connection)
-            parts = [cursor.mogrify(item.query.sql, item.parameters) for item in statements]
+            parts = [cursor.mogrify(query.sql, _columns(of_query)) for query, of_query in rows.items()]
             with _explained(connection):
                 await connection.execute(";\n".join(parts).encode())
         finally:

@@ -131,7 +131,7 @@ class LostJob(HeadgateError):
 
 def completion(*, job_id: int, owner: UUID) -> Statement:
     """The statement that completes a job, or fails together with everything sent along with it."""
-    return Statement(Q["complete_job"], {"job_id": job_id, "owner": owner})
+    return Statement(Q["complete_jobs"], {"job_id": job_id, "owner": owner})
 
 
 @contextmanager

@@ -1,6 +1,6 @@
--- name: complete_job
--- The fence and the completion in one; it fails if another worker owns the job now.
-select headgate_complete_job(%(job_id)s, %(owner)s)
+-- name: complete_jobs
+-- The fence and the completion in one; it fails if another worker owns one of the jobs now.
+select headgate_complete_jobs(%(job_id)s::bigint[], %(owner)s::uuid[])
 
 -- name: release_job
 -- Back to the queue without counting an attempt: a shutdown, a rate limit, a lost database. Some are counted apart.

@@ -104,12 +104,17 @@ returning due_at <= %(now)s
 
 -- name: note_unchanged
 -- The same after an answer without news, as nobody needs to hear of it: sent together with those of others.
-update listing set
-    due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz when due_at is not null then %(now)s end,
-    planned_at = %(now)s, reason = case when wake_seq = %(seen)s then %(reason)s else reason end,
-    asked = asked and wake_seq <> %(seen)s, checked_at = %(now)s, succeeded_at = %(now)s, polls = polls + 1,
-    rest_until = %(rest_until)s::timestamptz, tier_reason = %(tier_reason)s, unchanged_at = %(now)s
-where channel_id = %(channel_id)s
+update listing as l
+set
+    due_at = case when l.wake_seq = a.seen then a.due_at when l.due_at is not null then a.now end,
+    planned_at = a.now, reason = case when l.wake_seq = a.seen then a.reason else l.reason end,
+    asked = l.asked and l.wake_seq <> a.seen, checked_at = a.now, succeeded_at = a.now, polls = l.polls + 1,
+    rest_until = a.rest_until, tier_reason = a.tier_reason, unchanged_at = a.now
+from unnest(
+    %(channel_id)s::uuid[], %(seen)s::bigint[], %(due_at)s::timestamptz[], %(reason)s::text[],
+    %(rest_until)s::timestamptz[], %(tier_reason)s::text[], %(now)s::timestamptz[]
+) as a (channel_id, seen, due_at, reason, rest_until, tier_reason, now)
+where l.channel_id = a.channel_id
 
 -- name: put_off_listing
 -- Its host has no room: it waits behind those of the host that wait already. What a person asked for waits for nobody,

@@ -6,16 +6,20 @@ CREATE OR REPLACE FUNCTION public.headgate_behind(of_channel uuid, lenses text[]
  STABLE PARALLEL SAFE
 RETURN (COALESCE((head >= floor), false) AND (EXISTS (SELECT FROM unnest(headgate_behind.lenses) wanted(lens) WHERE (NOT isempty((headgate_uncovered(headgate_behind.of_channel, wanted.lens, headgate_behind.floor, (headgate_behind.head + 1)) - COALESCE((SELECT range_agg(h.span) AS range_agg FROM hole h WHERE ((h.channel_id = headgate_behind.of_channel) AND (h.lens = wanted.lens) AND (h.next_try_at > headgate_behind.at))), '{}'::int8multirange)))))));
 
-CREATE OR REPLACE FUNCTION public.headgate_complete_job(job_id bigint, owner uuid)
+CREATE OR REPLACE FUNCTION public.headgate_complete_jobs(job_ids bigint[], owners uuid[])
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
+declare
+    completed int;
 begin
-    update pgqueuer
+    update pgqueuer as q
     set status = 'successful', queue_manager_id = null, slot = null, updated = headgate_real_now()
-    where id = job_id and queue_manager_id = owner and status = 'picked';
-    if not found then
-        raise exception 'job % has another owner now', job_id using errcode = 'HG001';
+    from unnest(job_ids, owners) as ended (job_id, owner)
+    where q.id = ended.job_id and q.queue_manager_id = ended.owner and q.status = 'picked';
+    get diagnostics completed = row_count;
+    if completed <> cardinality(job_ids) then
+        raise exception 'another worker owns a job now' using errcode = 'HG001';
     end if;
 end
 $function$;

@@ -45,7 +45,7 @@ Q = QueryFile(
     "bench",
     """
 -- name: insert_effect
-insert into bench_effect (key) values (%(key)s)
+insert into bench_effect (key) select unnest(%(key)s::text[])
 """,
 )
 

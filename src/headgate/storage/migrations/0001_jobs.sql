@@ -6,17 +6,21 @@ create function headgate_real_now() returns timestamptz
 language sql volatile parallel safe
 return clock_timestamp();
 
--- The fence of a job that ends with its effects: completes it, or fails the whole statement if another
--- worker owns it now. An update, not a delete: a delete makes the engine notify, and notifying commits one
--- after the other. The row goes with the next flush or sweep.
-create function headgate_complete_job(job_id bigint, owner uuid) returns void
+-- The fence of jobs that end with their effects: completes them, or fails the whole statement if another
+-- worker owns one of them now. An update, not a delete: a delete makes the engine notify, and notifying commits one
+-- after the other. The rows go with the next flush or sweep.
+create function headgate_complete_jobs(job_ids bigint[], owners uuid[]) returns void
 language plpgsql volatile as $$
+declare
+    completed int;
 begin
-    update pgqueuer
+    update pgqueuer as q
     set status = 'successful', queue_manager_id = null, slot = null, updated = headgate_real_now()
-    where id = job_id and queue_manager_id = owner and status = 'picked';
-    if not found then
-        raise exception 'job % has another owner now', job_id using errcode = 'HG001';
+    from unnest(job_ids, owners) as ended (job_id, owner)
+    where q.id = ended.job_id and q.queue_manager_id = ended.owner and q.status = 'picked';
+    get diagnostics completed = row_count;
+    if completed <> cardinality(job_ids) then
+        raise exception 'another worker owns a job now' using errcode = 'HG001';
     end if;
 end
 $$;
