@@ -184,8 +184,9 @@ async def never_flush(buffer: JobStatusLogBuffer) -> None:
 async def test_a_slot_that_becomes_free_is_filled_at_once(
     lab: Lab, handle: Handler[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither the engine's next poll nor the next flush of its buffer has to come first."""
-    monkeypatch.setattr(runner, "REPOLL_S", 3600)
+    """Neither the engine's next poll has to come first, nor a flush of its buffer, nor a sweep."""
+    for pause in ("POLL_S", "REPOLL_S", "SWEEP_S"):
+        monkeypatch.setattr(runner, pause, 3600)
     monkeypatch.setattr(JobStatusLogBuffer, "periodic_flush", never_flush)
     lab.settings = JobsSettings(fast_concurrency=200, shutdown_s=1)
     keys = [f"{number:02}" for number in range(20)]
@@ -218,8 +219,10 @@ async def test_a_full_runner_is_filled_again_by_the_first_slot(
         async def all_done() -> bool:
             return await lab.effects() == keys
 
-        await eventually(all_done, "all others are done")
-        over.set()
+        try:
+            await eventually(all_done, "all others are done")
+        finally:
+            over.set()
 
 
 async def test_a_failing_neighbour_disturbs_nobody(lab: Lab) -> None:

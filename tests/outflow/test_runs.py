@@ -12,10 +12,12 @@ from plans_bench import START, PlansBench, unknown
 from headgate.domain.errors import UserError
 from headgate.domain.recurrence import daily
 from headgate.domain.windows import Window
+from headgate.jobs.execution import REST
 from headgate.outflow import reminders
 from headgate.outflow import targets as outflow_targets
 from headgate.outflow.drafts import DraftPart
 from headgate.outflow.runs import UnderWay, make_run, make_test_run
+from headgate.outflow.sender import SenderRows
 from headgate.storage.database import Tx
 from headgate.storage.queries import Query
 from headgate.storage.sending import end_run
@@ -262,3 +264,20 @@ async def test_a_second_run_begins_only_if_a_person_says_so(plans: PlansBench) -
     await plans.rows("update run set state = 'success'")
     await again()
     assert await plans.values("select count(*) from run") == [3]
+
+
+async def test_a_run_whose_job_gave_up_says_so_and_is_picked_up_again(plans: PlansBench) -> None:
+    account = await plans.account()
+    await plans.run_now(await plans.create("lake", account=account))
+    await plans.rows("delete from pgqueuer")
+    rows, later = SenderRows(), plans.now + REST
+    await plans.do(lambda tx: rows.postpone(tx, account.id, until=later, now=plans.now))
+    assert await plans.rows("select state, due_at, reason from run") == [
+        {
+            "state": "waiting",
+            "due_at": later,
+            "reason": "stopped by an error, tried again later; see the failed jobs",
+        }
+    ]
+    assert await plans.do(lambda tx: rows.list_due(tx, now=plans.now, limit=10)) == []
+    assert await plans.do(lambda tx: rows.list_due(tx, now=later, limit=10)) == [str(account.id)]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from headgate.domain.windows import Window
+from headgate.testing import PRESETS
 from headgate.testing.faults import FaultRates
 from headgate.testing.profiles import plain
 from headgate.testing.simulator import FanoutScript, ListingScript, Theatre, script_for
@@ -41,7 +42,11 @@ async def test_nothing_goes_out_after_the_window_has_closed(theatre: Theatre) ->
 
 
 async def test_processes_that_stop_in_order_leave_no_message_in_doubt(theatre: Theatre) -> None:
-    script = FanoutScript(targets=60, parts=("Hi",), perils=Perils(stops=True), troubled_s=90.0)
+    # A platform that recognises no repeat: elsewhere a doubt would be settled by sending again.
+    forgetful = PRESETS["hostile"].but(flood_per_minute={})
+    script = FanoutScript(
+        targets=60, parts=("Hi",), profile=forgetful, perils=Perils(stops=True), troubled_s=90.0
+    )
     outcome = await theatre.fan_out(3, script)
     assert (outcome.failures, outcome.messages, outcome.uncertain) == ([], 60, 0)
 
