@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from bench import Bench, ProcessGone
 
 from headgate.domain.messages import Message
@@ -63,11 +64,15 @@ async def test_a_stream_without_a_listener_is_read_again_once_a_day(bench: Bench
     bench.world.fill("packs", 30, hours=20, shape="text")
     await bench.follow()
     await bench.catch_up()
-    add_file(bench, bench.world.messages("packs")[10])
-    await bench.rest(3600)
-    assert await bench.column("titles", key="packs") == []
-    await bench.rest(DAY_S)
-    assert await bench.column("titles", key="packs") == ["late"]
+    for day, caught in enumerate((["late-0"], ["late-0", "late-1"])):
+        recent = bench.world.post("packs", text="the file comes later")
+        await bench.rest(3600)
+        before = await bench.column("titles", key="packs")
+        add_file(bench, recent, f"late-{day}")
+        await bench.rest(3600)
+        assert await bench.column("titles", key="packs") == before
+        await bench.rest(DAY_S)
+        assert await bench.column("titles", key="packs") == caught
 
 
 async def test_streams_in_which_nothing_is_recent_are_not_read_again(bench: Bench) -> None:
@@ -162,13 +167,18 @@ async def test_a_process_that_dies_while_reading_again_loses_nothing(bench: Benc
     assert await bench.column("titles", key="packs") == ["first", "last"]
 
 
-async def test_a_gap_during_a_reading_begins_it_anew(bench: Bench) -> None:
+@pytest.mark.parametrize("page", [1, 2], ids=["on the way", "on the last page"])
+async def test_a_gap_during_a_reading_begins_it_anew(bench: Bench, page: int) -> None:
     messages = await heard(bench)
     await bench.pass_time(GAP_S)
     async with bench.listening():
         pass
+    reads = bench.calls("read")
 
     async def edit_unheard() -> None:
+        if bench.calls("read") < reads + page:
+            bench.at_next("read.after_effect", edit_unheard)
+            return
         add_file(bench, messages[10])
         account, now = await bench.account(), bench.clock.now()
         await bench.do(
@@ -180,6 +190,8 @@ async def test_a_gap_during_a_reading_begins_it_anew(bench: Bench) -> None:
     bench.at_next("read.after_effect", edit_unheard)
     await bench.work()
     assert await bench.column("titles", key="packs") == ["late"]
+    # Two pages hold everything; they are read again from the first on.
+    assert bench.calls("read") == reads + page + 2
 
 
 async def test_a_message_that_is_not_there_any_more_was_deleted(bench: Bench) -> None:
