@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -67,6 +67,27 @@ async def plan(parts: Parts, world: World) -> list[UUID]:
         return await plan_runs(tx, world, ("Dear {group}",), window=Window(0, 1440), ids=parts.ids, now=now)
 
 
+@asynccontextmanager
+async def working(parts: Parts, world: World, *, until: Callable[[], bool]) -> AsyncGenerator[None, None]:
+    """Let a worker send until the platform has seen enough of it; it goes on in the block."""
+    enough = asyncio.Event()
+
+    async def look(point: str) -> None:
+        if point == "send.after_effect" and until():
+            enough.set()
+
+    world.on_point = look
+    worker = parts.worker()
+    running = asyncio.create_task(worker.run())
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            await enough.wait()
+        yield
+    finally:
+        await worker.stop()
+        await running
+
+
 async def test_nine_accounts_send_at_once_beside_scans_that_take_every_slot(
     database_url: str, tmp_path: Path
 ) -> None:
@@ -82,17 +103,9 @@ async def test_nine_accounts_send_at_once_beside_scans_that_take_every_slot(
         async with parts.database.transaction() as tx:
             await enqueue(tx, [Wake("long", f"{number}", 100) for number in range(NINE)])
         await plan(parts, world)
-        worker = parts.worker()
-        running = asyncio.create_task(worker.run())
-        try:
-            async with asyncio.timeout(DEADLINE_S):
-                while max(sent_by_account(world).values(), default=0) < 20:  # noqa: ASYNC110 - the worker's doing
-                    await asyncio.sleep(0.02)
-        finally:
+        async with working(parts, world, until=lambda: max(sent_by_account(world).values()) == 20):
             sent = sent_by_account(world)
             over.set()
-            await worker.stop()
-            await running
     assert len(sent) == NINE, sent
 
 
@@ -113,17 +126,11 @@ async def test_a_sender_that_gets_on_is_no_suspect_however_often_it_was_killed(
         async with parts.database.transaction() as tx:
             await tx.raw("update pgqueuer set headers = headers || '{\"crashes\": 1}'")
             (before,) = await engine.list_jobs(tx, kind=SEND, limit=20)
-        worker = parts.worker()
-        running = asyncio.create_task(worker.run())
-        try:
-            async with asyncio.timeout(DEADLINE_S):
-                while len(world.log.sends()) < 12:  # noqa: ASYNC110 - the worker's doing
-                    await asyncio.sleep(0.02)
-            async with parts.database.transaction() as tx:
-                after = await engine.get_job(tx, before.id)
-        finally:
-            await worker.stop()
-            await running
+        async with (
+            working(parts, world, until=lambda: len(world.log.sends()) == 12),
+            parts.database.transaction() as tx,
+        ):
+            after = await engine.get_job(tx, before.id)
     assert after is not None
     assert (before.crashes, after.crashes) == (1, 0)
 
@@ -144,15 +151,8 @@ async def test_whoever_goes_on_with_an_account_finds_its_lease_free(
             await make_run(
                 tx, reminder["id"], trigger="person", fire_at=later, now=now, ids=parts.ids, beside=True
             )
-        worker = parts.worker()
-        running = asyncio.create_task(worker.run())
-        try:
-            async with asyncio.timeout(DEADLINE_S):
-                while len(world.log.sends()) < 6:  # noqa: ASYNC110 - the worker's doing
-                    await asyncio.sleep(0.02)
-        finally:
-            await worker.stop()
-            await running
+        async with working(parts, world, until=lambda: len(world.log.sends()) == 6):
+            pass
         async with parts.database.transaction() as tx:
             assert await tx.raw("select name from held_lease") == []
 
