@@ -21,7 +21,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from headgate.cli.sim import build_product
+from headgate.dev.sim import build_product
 from headgate.kernel.clock import RealClock
 from headgate.storage.database import Database
 from headgate.storage.embedded import EmbeddedServer

@@ -21,12 +21,12 @@ from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import WebSettings
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
-from headgate.outflow.push_addresses import PushAddresses
+from headgate.outflow.notifications.push_addresses import PushAddresses
 from headgate.storage.database import Database
 from headgate.storage.listen import Listener
 from headgate.testing import World
-from headgate.testing.platform import SimulatedConnector
-from headgate.testing.profiles import plain
+from headgate.testing.platform.connector import SimulatedConnector
+from headgate.testing.platform.profiles import plain
 from headgate.web import Server, WebParts, create_app
 from headgate.web.events import EventHub
 

@@ -9,12 +9,12 @@ from uuid import UUID, uuid4
 
 from playwright.async_api import Browser, ConsoleMessage, Page
 
+from headgate.access.passwords import Passwords
 from headgate.kernel.clock import RealClock
-from headgate.storage import users
+from headgate.storage.access import users
 from headgate.storage.database import Database
 from headgate.testing import World
 from headgate.web.events import EventHub
-from headgate.web.passwords import Passwords
 
 PASSWORD = "correct horse battery"
 

@@ -7,19 +7,19 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.pacing import LanePlan, Pace
-from headgate.domain.recurrence import Schedule, daily, monthly, weekdays
-from headgate.domain.windows import Window
+from headgate.domain.reminders.recurrence import Schedule, daily, monthly, weekdays
+from headgate.domain.reminders.windows import Window
 from headgate.kernel.clock import RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.outflow import reminders
-from headgate.outflow.drafts import Draft, DraftPart
-from headgate.outflow.runs import make_run
-from headgate.outflow.targets import create_list
-from headgate.storage.channels import upsert_account
+from headgate.outflow.reminders import reminders
+from headgate.outflow.reminders.drafts import Draft, DraftPart
+from headgate.outflow.reminders.runs import make_run
+from headgate.outflow.reminders.targets import create_list
+from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Database, Tx
-from headgate.storage.lanes import change_lanes, insert_lanes
-from headgate.storage.targets import SeenTarget, note_targets, search_targets
+from headgate.storage.lanes.lanes import change_lanes, insert_lanes
+from headgate.storage.reminders.targets import SeenTarget, note_targets, search_targets
 
 PLACES = ("Harbour", "North garden", "Old mill", "Riverside allotments", "Hilltop", "Station quarter")
 LONG = (

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.listings import Entry
-from headgate.intake.entries import Answered, mark_entries
+from headgate.domain.listings.listings import Entry
+from headgate.intake.listings.entries import Answered, mark_entries
 from headgate.kernel.clock import RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.outflow import follows, reading
-from headgate.storage import hosts, listings, series
-from headgate.storage.channels import upsert_account
+from headgate.outflow.notifications import follows, reading
+from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Database, Tx
-from headgate.storage.follows import Subject, Switches
-from headgate.storage.hosts import HostName
-from headgate.storage.releases import take_releases
+from headgate.storage.listings import hosts, listings, series
+from headgate.storage.listings.hosts import HostName
+from headgate.storage.listings.releases import take_releases
+from headgate.storage.notifications.follows import Subject, Switches
 
 LONG = (
     "A series whose title goes on and on, because its author could not decide which of the names was the best"

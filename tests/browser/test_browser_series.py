@@ -13,7 +13,7 @@ from receiver import Receiver, receiving
 from series_scene import SeriesScene, set_series
 
 from headgate.kernel.clock import RealClock
-from headgate.storage.channels import upsert_account
+from headgate.storage.channels.channels import upsert_account
 from headgate.storage.events import Event, publish
 
 pytestmark = pytest.mark.once

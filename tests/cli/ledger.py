@@ -20,7 +20,7 @@ from headgate.jobs.stepper import Stepper
 from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import load_settings
 from headgate.storage.database import Database, Tx, connect
-from headgate.storage.product_clock import Anchor, anchor_clock, get_anchor
+from headgate.storage.jobs.product_clock import Anchor, anchor_clock, get_anchor
 from headgate.testing import SimulatedConnector, build_demo_world
 
 T = TypeVar("T")

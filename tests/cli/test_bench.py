@@ -10,13 +10,13 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
-from headgate.cli.bench import app
-from headgate.cli.bench.ground import at_database
-from headgate.cli.bench.ingest import Sizes as IngestSizes
-from headgate.cli.bench.jobs import Sizes
-from headgate.cli.bench.measuring import Report, delay_line, percentile, print_report, rate_line
-from headgate.cli.bench.plan import Sizes as PlanSizes
-from headgate.cli.bench.sweep import Sizes as SweepSizes
+from headgate.dev.bench import app
+from headgate.dev.bench.ground import at_database
+from headgate.dev.bench.ingest import Sizes as IngestSizes
+from headgate.dev.bench.jobs import Sizes
+from headgate.dev.bench.measuring import Report, delay_line, percentile, print_report, rate_line
+from headgate.dev.bench.plan import Sizes as PlanSizes
+from headgate.dev.bench.sweep import Sizes as SweepSizes
 
 KEYS = {
     "drain_per_s",

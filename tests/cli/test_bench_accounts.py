@@ -10,9 +10,9 @@ import pytest
 from test_bench import on_server
 from typer.testing import CliRunner
 
-from headgate.cli.bench import app
-from headgate.cli.bench.accounts import Sizes, lane_ratio
-from headgate.cli.bench.accounts_process import BURST, PER_MINUTE
+from headgate.dev.bench import app
+from headgate.dev.bench.accounts import Sizes, lane_ratio
+from headgate.dev.bench.accounts_process import BURST, PER_MINUTE
 
 __all__ = ["on_server"]
 

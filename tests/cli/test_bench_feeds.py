@@ -8,7 +8,7 @@ import pytest
 from test_bench import on_server
 from typer.testing import CliRunner
 
-from headgate.cli.bench import app
+from headgate.dev.bench import app
 
 __all__ = ["on_server"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from headgate.cli.bench import app
+from headgate.dev.bench import app
 
 pytestmark = [pytest.mark.xdist_group("bench"), pytest.mark.once]
 

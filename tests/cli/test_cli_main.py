@@ -16,7 +16,7 @@ from headgate import __version__
 from headgate.cli import errors
 from headgate.cli.main import COMMANDS, app, load_command
 from headgate.domain.errors import UserError
-from headgate.storage.database import Collided
+from headgate.storage.errors import Collided
 
 pytestmark = pytest.mark.once
 
@@ -152,7 +152,7 @@ def test_a_user_error_is_told_with_its_remedy(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_database_that_is_away_has_its_own_code(capsys: pytest.CaptureFixture[str]) -> None:
-    from headgate.storage.database import DatabaseAway
+    from headgate.storage.errors import DatabaseAway
 
     error = DatabaseAway("no route to postgresql://me:hunter2@host/db")
     assert _explained(error) == errors.DATABASE_AWAY

@@ -13,15 +13,15 @@ from uuid import UUID
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli import jobs_tables
-from headgate.cli.jobs import app
+from headgate.cli.jobs import tables as jobs_tables
+from headgate.cli.jobs.jobs import app
 from headgate.domain.errors import UserError
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import RealClock
 from headgate.storage.database import Database, Tx
-from headgate.storage.dead_letters import DeadLetter, bury, get_dead_letter, list_dead_letters
-from headgate.storage.engine import list_jobs
+from headgate.storage.jobs.dead_letters import DeadLetter, bury, get_dead_letter, list_dead_letters
+from headgate.storage.jobs.engine import list_jobs
 
 T = TypeVar("T")
 

@@ -12,15 +12,15 @@ from uuid import UUID
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli.misses import app
+from headgate.cli.channel.misses import app
 from headgate.domain.errors import UserError
 from headgate.kernel.clock import RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.storage.database import Database, Tx
-from headgate.storage.engine import list_jobs
-from headgate.storage.misses import MissSeen, list_misses, note_unreadable
+from headgate.storage.jobs.engine import list_jobs
 from headgate.storage.queries import QueryFile
+from headgate.storage.streams.misses import MissSeen, list_misses, note_unreadable
 
 T = TypeVar("T")
 

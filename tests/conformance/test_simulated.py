@@ -19,12 +19,12 @@ from headgate.domain.errors import (
     Transient,
     WorkError,
 )
-from headgate.domain.listings import Entry
-from headgate.domain.messages import Message
+from headgate.domain.listings.listings import Entry
+from headgate.domain.streams.messages import Message
 from headgate.testing import PRESETS, Profile, SimulatedConnector, VirtualClock, World, file_of
-from headgate.testing import errors as sim
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
-from headgate.testing.platform import CODE
+from headgate.testing.platform import errors as sim
+from headgate.testing.platform.connector import CODE
 
 pytestmark = pytest.mark.once
 

@@ -10,10 +10,10 @@ import pytest
 
 from headgate.connectors.protocol import Part, Sent
 from headgate.domain.errors import WorkError
-from headgate.domain.messages import Head, Lens, LiveEvent, Message, Page, Span
+from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World, file_of
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
-from headgate.testing.link import SimulatedLink
+from headgate.testing.platform.link import SimulatedLink
 
 pytestmark = pytest.mark.once
 

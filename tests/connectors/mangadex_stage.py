@@ -9,7 +9,7 @@ from mangadex_server import MangaDexServer, Person
 from headgate.connectors.mangadex import MangaDexConnector
 from headgate.connectors.protocol import Link, SignedIn
 from headgate.domain.errors import WorkError
-from headgate.domain.listings import Listed, Swept
+from headgate.domain.listings.listings import Listed, Swept
 from headgate.kernel.clock import Clock
 from headgate.kernel.connector_settings import MangaDexSettings
 

@@ -12,7 +12,7 @@ from mangadex_stage import SITE, error_of, list_all
 from headgate.connectors.mangadex import MangaDexConnector
 from headgate.connectors.protocol import Link
 from headgate.domain.errors import Gone
-from headgate.domain.listings import Entry, Listed
+from headgate.domain.listings.listings import Entry, Listed
 from headgate.kernel.clock import VirtualClock
 
 pytestmark = pytest.mark.once

@@ -9,7 +9,7 @@ from mangadex_server import MangaDexServer
 from mangadex_stage import connect, sweep_all, swept_keys
 
 from headgate.connectors.protocol import Link
-from headgate.domain.listings import BadEntry
+from headgate.domain.listings.listings import BadEntry
 from headgate.kernel.clock import VirtualClock
 
 pytestmark = pytest.mark.once

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from headgate.storage.restore import restore
+from headgate.storage.backup.restore import restore
 
 
 def stay(part: float) -> None:

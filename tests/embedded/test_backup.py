@@ -11,10 +11,10 @@ from backups import TAKEN_AT, rewrite
 from contents import contents_of, rows_of
 
 from headgate.domain.errors import UserError
-from headgate.storage.backup import backup, verify
+from headgate.storage.backup.backup import backup, verify
+from headgate.storage.backup.restore import restore
 from headgate.storage.describe import describe_schema
 from headgate.storage.migrate import schema_status
-from headgate.storage.restore import restore
 from headgate.testing.simulator import Theatre, fanout_for, listings_for
 from headgate.testing.simulator.fanout import Fanout
 from headgate.testing.simulator.listings import ListingPlay

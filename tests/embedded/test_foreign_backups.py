@@ -14,8 +14,8 @@ from backups import TAKEN_AT, rewrite
 from contents import contents_of
 
 from headgate.domain.errors import UserError
-from headgate.storage.backup import backup
-from headgate.storage.restore import restore
+from headgate.storage.backup.backup import backup
+from headgate.storage.backup.restore import restore
 
 Manifest = dict[str, Any]
 

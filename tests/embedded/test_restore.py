@@ -14,10 +14,10 @@ from contents import contents_of, rows_of
 
 from headgate.domain.errors import UserError
 from headgate.storage import migrate as migrations
-from headgate.storage.backup import backup
+from headgate.storage.backup.backup import backup
+from headgate.storage.backup.restore import SET_ASIDE, restore
 from headgate.storage.describe import describe_schema
 from headgate.storage.migrate import Migration, list_migrations, migrate
-from headgate.storage.restore import SET_ASIDE, restore
 
 RESTORING = Path(__file__).with_name("restoring.py")
 

@@ -12,19 +12,19 @@ from uuid import UUID, uuid4
 
 from headgate.app.parts import Parts, build_parts
 from headgate.connectors.protocol import CallKind, LaneDefault
-from headgate.domain.messages import LiveEvent, Message
-from headgate.intake import requests
-from headgate.intake.discovery import follow_all
-from headgate.intake.live import LiveIntake
+from headgate.domain.streams.messages import LiveEvent, Message
+from headgate.intake.channels import requests
+from headgate.intake.channels.discovery import follow_all
+from headgate.intake.streams.live import LiveIntake
 from headgate.jobs.stepper import Stepper
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import load_settings
 from headgate.lanes.links import AccountRef
-from headgate.storage import intake_settings
+from headgate.storage.channels import intake_settings
+from headgate.storage.channels.requests import ScanWish
 from headgate.storage.database import Connection, Database, Tx, connect
-from headgate.storage.explain import Explanation, explain_stream
 from headgate.storage.queries import QueryFile
-from headgate.storage.requests import ScanWish
+from headgate.storage.streams.explain import Explanation, explain_stream
 from headgate.testing import PRESETS, Profile, SimulatedConnector, VirtualClock, World
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -10,18 +10,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from headgate.domain.filters import Candidate
-from headgate.domain.messages import Lens
-from headgate.domain.schedule_knobs import IntakeKnobs
-from headgate.intake.judging import Judge
-from headgate.intake.rules import RulesCache
+from headgate.domain.streams.filters import Candidate
+from headgate.domain.streams.messages import Lens
+from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.intake.channels.judging import Judge
+from headgate.intake.channels.rules import RulesCache
 from headgate.jobs.execution import Execution
 from headgate.jobs.kinds import Kinds
 from headgate.jobs.stepper import Stepper
 from headgate.jobs.tick import Tick
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.storage import intake_settings
+from headgate.storage.channels import intake_settings
 from headgate.storage.database import Connection, Database, Tx, connect
 from headgate.storage.queries import QueryFile
 from headgate.testing import VirtualClock

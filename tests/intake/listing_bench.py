@@ -13,19 +13,19 @@ from uuid import UUID, uuid4
 from bench import HEARTBEAT_S, Bench
 
 from headgate.connectors.protocol import FoundChannel
-from headgate.domain.listings import Entry
-from headgate.intake.listing_sources import ListingSources, NewSource, SourceAdded
+from headgate.domain.listings.listings import Entry
+from headgate.intake.listings.sources import ListingSources, NewSource, SourceAdded
 from headgate.jobs.execution import Execution
 from headgate.jobs.kinds import Kinds
 from headgate.jobs.stepper import ClaimedJob, Stepper
 from headgate.lanes.links import AccountRef
-from headgate.storage import listing_overview, listings, series
-from headgate.storage.channels import upsert_account
+from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Connection, connect
-from headgate.storage.listing_overview import HostState, ListingState
+from headgate.storage.listings import listing_overview, listings, series
+from headgate.storage.listings.listing_overview import HostState, ListingState
+from headgate.storage.listings.series import Chapter, Release, Series
 from headgate.storage.queries import QueryFile
-from headgate.storage.series import Chapter, Release, Series
-from headgate.testing.odd_answers import list_in_parts, list_plainly
+from headgate.testing.platform.odd_answers import list_in_parts, list_plainly
 
 READER = "reader"
 LOOKING = frozenset({"poll", "sweep", "ingest"})

@@ -12,8 +12,8 @@ from bench import START
 from psycopg import sql
 
 from headgate.app.parts import Parts, build_parts
-from headgate.intake.discovery import follow_all
-from headgate.intake.live import LiveIntake
+from headgate.intake.channels.discovery import follow_all
+from headgate.intake.streams.live import LiveIntake
 from headgate.jobs.stepper import Stepper
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import load_settings

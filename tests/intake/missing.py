@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
-from headgate.domain.messages import Message
-from headgate.domain.misses import MISS_CAP, PAUSES_S
-from headgate.domain.schedule_knobs import IntakeKnobs
-from headgate.ingest.items import Ingest
-from headgate.intake.accept import accept_messages
-from headgate.intake.again import SingleMessages
-from headgate.intake.misses import MissRetries, retry_misses
-from headgate.intake.rechecks import Rechecks
-from headgate.intake.rules import RulesCache
+from headgate.domain.streams.messages import Message
+from headgate.domain.streams.misses import MISS_CAP, PAUSES_S
+from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.intake.channels.rules import RulesCache
+from headgate.intake.streams.accept import accept_messages
+from headgate.intake.streams.ingest import Ingest
+from headgate.intake.streams.misses import MissRetries, retry_misses
+from headgate.intake.streams.rechecks import Rechecks
+from headgate.intake.streams.refetch import SingleMessages
 from headgate.jobs.execution import Execution
 from headgate.jobs.kinds import Kinds
 from headgate.jobs.stepper import Stepper
@@ -25,9 +25,9 @@ from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
 from headgate.storage.database import Database, Tx, connect
-from headgate.storage.dead_letters import DeadLetter, list_dead_letters
-from headgate.storage.misses import MissSeen, list_misses
+from headgate.storage.jobs.dead_letters import DeadLetter, list_dead_letters
 from headgate.storage.queries import QueryFile
+from headgate.storage.streams.misses import MissSeen, list_misses
 from headgate.storage.vault import Vault
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World, file_of
 

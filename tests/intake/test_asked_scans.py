@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from bench import Bench
 
-from headgate.intake.requests import set_floor
-from headgate.storage.requests import ScanWish
+from headgate.intake.channels.requests import set_floor
+from headgate.storage.channels.requests import ScanWish
 from headgate.testing import file_of
 
 SAMPLE = ScanWish(page_limit=20, auto_continue=False)

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from listing_bench import ListingBench
 
-from headgate.intake.requests import remove_channel
-from headgate.outflow.reading import count_unread, mark_read_up_to
-from headgate.storage.reading import get_reading
+from headgate.intake.channels.requests import remove_channel
+from headgate.outflow.notifications.reading import count_unread, mark_read_up_to
+from headgate.storage.notifications.reading import get_reading
 
 
 async def mark(listed: ListingBench, series_id: UUID | None, number: str, *, user_id: UUID) -> None:

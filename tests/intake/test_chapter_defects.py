@@ -11,11 +11,11 @@ from bench import ProcessGone, build_bench
 from listing_bench import ListingBench
 
 from headgate.connectors.protocol import CallKind, LaneDefault
-from headgate.intake.listing_sources import SourceAdded
+from headgate.intake.listings.sources import SourceAdded
 from headgate.jobs.letters import replay
 from headgate.storage.database import Database
 from headgate.testing import PRESETS
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 PACED: dict[CallKind, LaneDefault] = {"list": LaneDefault(per_minute=6, burst=5)}
 

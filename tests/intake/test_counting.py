@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bench import Bench
 
-from headgate.intake import requests
-from headgate.storage.requests import ScanWish
+from headgate.intake.channels import requests
+from headgate.storage.channels.requests import ScanWish
 from headgate.testing import file_of
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 
 async def test_found_42_clips_across_15_messages(bench: Bench) -> None:

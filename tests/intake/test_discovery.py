@@ -9,9 +9,9 @@ from bench import START, Bench
 
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import UserError
-from headgate.intake.discovery import choose, discover, follow, follow_all, home_of
+from headgate.intake.channels.discovery import choose, discover, follow, follow_all, home_of
 from headgate.lanes.links import AccountRef
-from headgate.storage.following import Followed, Whose
+from headgate.storage.channels.following import Followed, Whose
 
 
 async def rows(bench: Bench, sql: str) -> list[dict[str, Any]]:

@@ -7,11 +7,11 @@ import re
 import pytest
 from bench import Bench
 
-from headgate.domain.messages import LiveEvent
-from headgate.intake.live import LiveIntake
-from headgate.intake.requests import pin_tier
+from headgate.domain.streams.messages import LiveEvent
+from headgate.intake.channels.requests import pin_tier
+from headgate.intake.streams.live import LiveIntake
 from headgate.jobs.letters import replay
-from headgate.storage.dead_letters import list_dead_letters
+from headgate.storage.jobs.dead_letters import list_dead_letters
 from headgate.storage.queries import Query, list_query_files
 from headgate.testing import file_of
 

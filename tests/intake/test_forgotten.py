@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench import Bench
 
-from headgate.intake.requests import disable
+from headgate.intake.channels.requests import disable
 from headgate.storage.vitals import count_forgotten
 
 

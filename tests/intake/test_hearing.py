@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 from bench import Bench
 
-from headgate.domain.messages import LiveEvent, Message, Span
-from headgate.storage.listeners import note_listening
+from headgate.domain.streams.messages import LiveEvent, Message, Span
+from headgate.storage.streams.listeners import note_listening
 from headgate.testing import file_of
 
 

@@ -6,8 +6,8 @@ from listing_bench import ListingBench
 
 from headgate.domain.breaker import Breaker, state_of
 from headgate.domain.errors import Absent
-from headgate.storage.listing_overview import HostState
-from headgate.testing.errors import SimTimeout
+from headgate.storage.listings.listing_overview import HostState
+from headgate.testing.platform.errors import SimTimeout
 
 LISTINGS = 40
 MOST_CALLS = 15

@@ -8,14 +8,14 @@ from uuid import UUID
 
 from missing import STREAM, Missing, Q
 
-from headgate.domain.messages import Message
-from headgate.ingest.items import BATCH
+from headgate.domain.streams.messages import Message
+from headgate.intake.streams.ingest import BATCH
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Kinds
 from headgate.jobs.letters import discard
-from headgate.storage import sightings
-from headgate.storage.dead_letters import DeadLetter, bury
-from headgate.storage.engine import cancel_jobs
+from headgate.storage.catalogue import sightings
+from headgate.storage.jobs.dead_letters import DeadLetter, bury
+from headgate.storage.jobs.engine import cancel_jobs
 from headgate.testing import file_of
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from missing import STREAM, Missing, fail_until_abandoned, post, retry_all
 
-from headgate.domain.misses import MISS_CAP
-from headgate.intake.misses import LOOK_AGAIN_S
+from headgate.domain.streams.misses import MISS_CAP
+from headgate.intake.streams.misses import LOOK_AGAIN_S
 from headgate.testing import file_of
 
 

@@ -16,14 +16,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from machine_bench import Died, MachineBench, Runs
 
 from headgate.domain.errors import UserError, WorkError
-from headgate.intake import requests
-from headgate.intake.misses import retry_misses
+from headgate.intake.channels import requests
+from headgate.intake.streams.misses import retry_misses
 from headgate.jobs.letters import replay
-from headgate.storage import intake_settings
-from headgate.storage.dead_letters import list_dead_letters
-from headgate.storage.requests import ScanWish
+from headgate.storage.channels import intake_settings
+from headgate.storage.channels.requests import ScanWish
+from headgate.storage.jobs.dead_letters import list_dead_letters
 from headgate.testing import file_of
-from headgate.testing.faults import FaultRates
+from headgate.testing.platform.faults import FaultRates
 from headgate.testing.simulator.person import DIRECTIONS, LAYERS
 
 pytestmark = pytest.mark.once

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 from missing import STREAM, Missing
 
-from headgate.outflow.follows import follow
-from headgate.outflow.notify import Notifier
-from headgate.storage.follows import Subject
+from headgate.outflow.notifications.follows import follow
+from headgate.outflow.notifications.notify import Notifier
+from headgate.storage.notifications.follows import Subject
 from headgate.testing import file_of
 
 

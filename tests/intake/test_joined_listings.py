@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from listing_bench import ListingBench
 
-from headgate.storage import joining
+from headgate.storage.listings import joining
 
 
 async def test_a_feed_that_moves_onto_a_followed_one_is_joined_with_it(listed: ListingBench) -> None:

@@ -9,11 +9,11 @@ from datetime import timedelta
 import pytest
 from judging_bench import START, JudgingBench, Q, open_bench
 
-from headgate.domain.filters import Candidate
-from headgate.intake import judging
-from headgate.storage import intake_settings
+from headgate.domain.streams.filters import Candidate
+from headgate.intake.channels import judging
+from headgate.storage.channels import intake_settings
+from headgate.storage.channels.judging import show_items_of
 from headgate.storage.database import Database
-from headgate.storage.judging import show_items_of
 
 ZIP = Candidate(file_name="a.zip", size_bytes=10)
 BIG = Candidate(file_name="b.zip", size_bytes=1000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench import Bench
 
-from headgate.domain.messages import LiveEvent, Span
+from headgate.domain.streams.messages import LiveEvent, Span
 from headgate.testing import file_of
 
 

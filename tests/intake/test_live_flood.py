@@ -14,12 +14,12 @@ import pytest
 from bench import START, Bench
 
 from headgate.app.parts import build_parts
-from headgate.domain.messages import Attachment, LiveEvent, Message, Span
+from headgate.domain.streams.messages import Attachment, LiveEvent, Message, Span
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import load_settings
 from headgate.storage.database import Database, Tx
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
-from headgate.testing.faults import FaultRates
+from headgate.testing.platform.faults import FaultRates
 
 pytestmark = pytest.mark.once
 

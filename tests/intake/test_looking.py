@@ -8,7 +8,7 @@ from bench import START, Bench, build_bench
 
 from headgate.storage.database import Database
 from headgate.testing import PRESETS, file_of
-from headgate.testing.errors import SimBadRequest, SimFlood, SimTimeout
+from headgate.testing.platform.errors import SimBadRequest, SimFlood, SimTimeout
 
 
 async def make_due(bench: Bench) -> None:

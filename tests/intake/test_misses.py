@@ -10,16 +10,16 @@ from uuid import UUID, uuid4
 import pytest
 from missing import START, STREAM, Missing, fail_until_abandoned, post, retry_all
 
-from headgate.domain.messages import Message
-from headgate.domain.misses import MISS_CAP, GiveUp, Retry, list_tries, next_try
+from headgate.domain.streams.messages import Message
+from headgate.domain.streams.misses import MISS_CAP, GiveUp, Retry, list_tries, next_try
 from headgate.domain.text import storable
-from headgate.intake.misses import NOBODY_CAN_S, Retried, retry_misses
+from headgate.intake.streams.misses import NOBODY_CAN_S, Retried, retry_misses
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Kinds
-from headgate.storage.engine import list_jobs
-from headgate.storage.misses import count_misses, fail_try, get_miss, list_misses, open_misses
+from headgate.storage.jobs.engine import list_jobs
+from headgate.storage.streams.misses import count_misses, fail_try, get_miss, list_misses, open_misses
 from headgate.testing import FaultRates
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 
 async def garbled(missing: Missing, name: str = "pack") -> Message:

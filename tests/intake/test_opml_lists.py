@@ -9,12 +9,12 @@ from bench import Bench
 
 from headgate.connectors.feeds import FeedBounds, FeedsConnector
 from headgate.domain.errors import UserError
-from headgate.domain.opml import NAMESPACE, OpmlFeed, parse_opml, write_opml
-from headgate.intake.listing_sources import ListingSources
-from headgate.intake.opml import PLATFORM, OpmlLists
+from headgate.domain.listings.opml import NAMESPACE, OpmlFeed, parse_opml, write_opml
+from headgate.intake.listings.opml import PLATFORM, OpmlLists
+from headgate.intake.listings.sources import ListingSources
 from headgate.lanes.links import Links
-from headgate.storage import series
-from headgate.storage.series import SourcedListing
+from headgate.storage.listings import series
+from headgate.storage.listings.series import SourcedListing
 
 OLD = datetime(2026, 1, 1, tzinfo=UTC)
 BOUNDS = FeedBounds(timeout_s=5, max_bytes=1_000_000, user_agent="Headgate tests", allow_private=True)

@@ -9,7 +9,7 @@ import pytest
 from listing_bench import ListingBench
 from psycopg import AsyncCursor
 
-from headgate.storage.sightings import Q as SIGHTINGS
+from headgate.storage.catalogue.sightings import Q as SIGHTINGS
 
 FEEDS = 8
 MAX_FIRST = 16

@@ -6,7 +6,7 @@ from listing_bench import ListingBench
 
 from headgate.domain.errors import Gone
 from headgate.kernel.metrics import REGISTRY
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 
 def sample(name: str, **labels: str) -> float:

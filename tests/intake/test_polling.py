@@ -8,10 +8,10 @@ from datetime import timedelta
 from listing_bench import ListingBench
 
 from headgate.domain.errors import Gone
-from headgate.domain.listings import BadEntry, Entry
+from headgate.domain.listings.listings import BadEntry, Entry
 from headgate.domain.text import stand_in_key
-from headgate.intake.taking import News, take_news
-from headgate.storage.listings import pin_tier
+from headgate.intake.listings.accept_entries import News, take_news
+from headgate.storage.listings.listings import pin_tier
 
 
 async def test_a_release_that_got_another_number_moves_and_is_no_news(listed: ListingBench) -> None:

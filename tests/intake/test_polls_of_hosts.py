@@ -13,15 +13,15 @@ from listing_bench import ListingBench
 from psycopg import AsyncCursor
 
 from headgate.domain.errors import RateLimited, UserError
-from headgate.domain.listings import Listed
+from headgate.domain.listings.listings import Listed
 from headgate.domain.pacing import Pace
-from headgate.intake.host_pace import set_host_pace
-from headgate.intake.poll import WHOLE_EVERY
-from headgate.storage.hosts import HostName
-from headgate.storage.lanes import Q as LANES
-from headgate.storage.listing_overview import list_listings, list_troubled_listings
-from headgate.storage.listings import Q as LISTINGS
-from headgate.testing.odd_answers import PlainList
+from headgate.intake.listings.host_pace import set_host_pace
+from headgate.intake.listings.poll import WHOLE_EVERY
+from headgate.storage.lanes.lanes import Q as LANES
+from headgate.storage.listings.hosts import HostName
+from headgate.storage.listings.listing_overview import list_listings, list_troubled_listings
+from headgate.storage.listings.listings import Q as LISTINGS
+from headgate.testing.platform.odd_answers import PlainList
 
 DAY = timedelta(days=1)
 

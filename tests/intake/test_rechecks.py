@@ -8,11 +8,11 @@ from uuid import UUID, uuid4
 import pytest
 from missing import STREAM, Missing
 
-from headgate.domain.messages import Message
-from headgate.domain.misses import MISS_CAP, PAUSES_S
-from headgate.intake.misses import NOBODY_CAN_S, retry_misses
-from headgate.intake.rechecks import RecheckKey
-from headgate.storage.rechecks import ask_rechecks, get_recheck
+from headgate.domain.streams.messages import Message
+from headgate.domain.streams.misses import MISS_CAP, PAUSES_S
+from headgate.intake.streams.misses import NOBODY_CAN_S, retry_misses
+from headgate.intake.streams.rechecks import RecheckKey
+from headgate.storage.streams.rechecks import ask_rechecks, get_recheck
 from headgate.testing import FaultRates, file_of
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from bench import Bench
 
 from headgate.app.parts import build_parts
-from headgate.domain.messages import LiveEvent
-from headgate.intake.discovery import choose, discover, follow, home_of, note_listed
-from headgate.intake.requests import remove_channel
+from headgate.domain.streams.messages import LiveEvent
+from headgate.intake.channels.discovery import choose, discover, follow, home_of, note_listed
+from headgate.intake.channels.requests import remove_channel
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import load_settings
+from headgate.storage.channels.discovery import ask_discovery
 from headgate.storage.database import Tx
-from headgate.storage.discovery import ask_discovery
 from headgate.testing import file_of
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 DAY_S = 26_000.0
 """Longer than the time between two listings."""

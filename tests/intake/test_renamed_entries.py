@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from listing_bench import ListingBench
 
-from headgate.intake.listing_sources import SourceAdded
-from headgate.storage.listing_overview import list_odd_listings
+from headgate.intake.listings.sources import SourceAdded
+from headgate.storage.listings.listing_overview import list_odd_listings
 
 
 def publish_anew(listed: ListingBench, listing: str, *numbers: str, salt: str, **fields: object) -> None:

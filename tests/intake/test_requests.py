@@ -11,13 +11,13 @@ import pytest
 from bench import START, Bench
 
 from headgate.domain.errors import UserError
-from headgate.intake import requests
-from headgate.intake.discovery import follow_all
+from headgate.intake.channels import requests
+from headgate.intake.channels.discovery import follow_all
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
-from headgate.storage.channels import Account, list_accounts
+from headgate.storage.channels.channels import Account, list_accounts
+from headgate.storage.channels.requests import HandedOver, Holdings, ScanWish
 from headgate.storage.database import Tx
-from headgate.storage.requests import HandedOver, Holdings, ScanWish
 
 T = TypeVar("T")
 LATER = START + timedelta(hours=1)

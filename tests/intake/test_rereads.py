@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 from bench import Bench, ProcessGone
 
-from headgate.domain.messages import Message
-from headgate.storage.listeners import note_listening
-from headgate.storage.rereads import ask_rereads
+from headgate.domain.streams.messages import Message
+from headgate.storage.streams.listeners import note_listening
+from headgate.storage.streams.rereads import ask_rereads
 from headgate.testing import file_of
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 DAY_S = 90_000.0
 """Longer than the time between two rereads of a stream that nobody listens to."""

@@ -9,11 +9,11 @@ from uuid import UUID, uuid4
 import pytest
 from judging_bench import START, JudgingBench, Q, open_bench
 
-from headgate.domain.filters import Candidate
-from headgate.domain.rules import ChannelRules
-from headgate.domain.schedule_knobs import IntakeKnobs
-from headgate.intake.rules import FRESH_S, RulesCache
-from headgate.storage import intake_settings
+from headgate.domain.streams.filters import Candidate
+from headgate.domain.streams.rules import ChannelRules
+from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.intake.channels.rules import FRESH_S, RulesCache
+from headgate.storage.channels import intake_settings
 from headgate.storage.database import Database
 
 ZIP = Candidate(file_name="a.zip")

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 from bench import Bench
 
-from headgate.domain.messages import LiveEvent
-from headgate.storage.channels import list_accounts
-from headgate.storage.dead_letters import list_dead_letters
-from headgate.storage.engine import list_jobs
+from headgate.domain.streams.messages import LiveEvent
+from headgate.storage.channels.channels import list_accounts
+from headgate.storage.jobs.dead_letters import list_dead_letters
+from headgate.storage.jobs.engine import list_jobs
 from headgate.testing import file_of
 
 REST_S = 5 * 3600.0

@@ -10,13 +10,13 @@ import pytest
 from bench import Bench, ProcessGone
 
 from headgate.domain.errors import UserError
-from headgate.domain.messages import Span
-from headgate.intake import requests
-from headgate.storage import intake_settings
-from headgate.storage.explain import ScanLine
-from headgate.storage.requests import ScanWish
+from headgate.domain.streams.messages import Span
+from headgate.intake.channels import requests
+from headgate.storage.channels import intake_settings
+from headgate.storage.channels.requests import ScanWish
+from headgate.storage.streams.explain import ScanLine
 from headgate.testing import file_of
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 DISABLED = "Channel scanning disabled for this channel"
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from bench import REST_S, Bench, ProcessGone
 
-from headgate.domain.messages import Head, LiveEvent, Message, Span
-from headgate.storage import streams
-from headgate.storage.dead_letters import list_dead_letters
-from headgate.storage.rechecks import ask_rechecks
-from headgate.storage.requests import ScanWish
+from headgate.domain.streams.messages import Head, LiveEvent, Message, Span
+from headgate.storage.channels.requests import ScanWish
+from headgate.storage.jobs.dead_letters import list_dead_letters
+from headgate.storage.streams import streams
+from headgate.storage.streams.rechecks import ask_rechecks
 from headgate.testing import file_of
-from headgate.testing.errors import SimFlood, SimLinkExpired, SimTimeout
+from headgate.testing.platform.errors import SimFlood, SimLinkExpired, SimTimeout
 
 
 def archive(bench: Bench, name: str, *, stream: str = "packs") -> Message:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bench import Bench
 
-from headgate.domain.messages import LiveEvent
-from headgate.storage import intake_settings
+from headgate.domain.streams.messages import LiveEvent
+from headgate.storage.channels import intake_settings
 from headgate.testing import file_of
 
 

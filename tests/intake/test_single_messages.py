@@ -10,12 +10,12 @@ from bench import Bench
 from missing import STREAM, Missing, post, retry_all
 
 from headgate.domain.errors import UserError
-from headgate.domain.messages import LiveEvent, Message
-from headgate.domain.misses import MISS_CAP, PAUSES_S
-from headgate.intake.misses import retry_misses
+from headgate.domain.streams.messages import LiveEvent, Message
+from headgate.domain.streams.misses import MISS_CAP, PAUSES_S
+from headgate.intake.streams.misses import retry_misses
 from headgate.testing import file_of
-from headgate.testing.errors import SimTimeout
-from headgate.testing.odd_answers import fetch_plainly
+from headgate.testing.platform.errors import SimTimeout
+from headgate.testing.platform.odd_answers import fetch_plainly
 
 HAN = "".join(chr(0x4E00 + n) for n in range(480))
 """480 characters that take 1,440 bytes."""

@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 from bench import REST_S, START, Bench
 
-from headgate.domain.channel_settings import ChannelSettings, WrongSettings
-from headgate.domain.messages import LiveEvent
-from headgate.intake.misses import retry_misses
+from headgate.domain.streams.channel_settings import ChannelSettings, WrongSettings
+from headgate.domain.streams.messages import LiveEvent
+from headgate.intake.streams.misses import retry_misses
 from headgate.kernel.settings import SettingsError, load_settings
 from headgate.testing import file_of
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 COLD_S = 20 * 3600.0
 """How long a quiet stream rests after many idle scans, but for the jitter."""

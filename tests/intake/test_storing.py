@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from missing import STREAM, Missing
 
-from headgate.domain.messages import Message
+from headgate.domain.streams.messages import Message
 from headgate.testing import file_of
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from listing_bench import ListingBench
 
-from headgate.domain.listings import Listed, Swept
-from headgate.testing.errors import SimTimeout
-from headgate.testing.link import SimulatedLink
+from headgate.domain.listings.listings import Listed, Swept
+from headgate.testing.platform.errors import SimTimeout
+from headgate.testing.platform.link import SimulatedLink
 
 LISTINGS = 60
 

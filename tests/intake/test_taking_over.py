@@ -8,7 +8,7 @@ import pytest
 from bench import Bench
 
 from headgate.testing import file_of
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 
 async def with_stand_by(bench: Bench, *, messages: int = 30) -> None:

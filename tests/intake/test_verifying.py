@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from bench import Bench
 
-from headgate.domain.messages import Message
-from headgate.storage.listeners import note_listening
+from headgate.domain.streams.messages import Message
+from headgate.storage.streams.listeners import note_listening
 from headgate.testing import file_of
 
 MINUTES = 90

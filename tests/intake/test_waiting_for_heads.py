@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bench import Bench
 
-from headgate.intake.look import AccountRows
-from headgate.intake.requests import ask_scan, enable
+from headgate.intake.channels.requests import ask_scan, enable
+from headgate.intake.streams.head_checks import AccountRows
 from headgate.jobs.execution import REST
-from headgate.storage.requests import ScanWish
+from headgate.storage.channels.requests import ScanWish
 
 
 async def ask(bench: Bench) -> None:

@@ -16,9 +16,9 @@ from headgate.jobs.tick import Tick
 from headgate.kernel.clock import RealClock, VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.storage.clock_repair import Q, repair_clock_rewind
 from headgate.storage.database import Database
-from headgate.storage.leases import Lease, take_lease
+from headgate.storage.jobs.clock_repair import Q, repair_clock_rewind
+from headgate.storage.jobs.leases import Lease, take_lease
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

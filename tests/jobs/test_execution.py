@@ -16,7 +16,7 @@ from headgate.jobs.stepper import Stepper
 from headgate.jobs.wake import cancel, enqueue
 from headgate.kernel.clock import VirtualClock
 from headgate.storage.database import Database, connect
-from headgate.storage.dead_letters import list_dead_letters
+from headgate.storage.jobs.dead_letters import list_dead_letters
 from headgate.storage.queries import QueryFile
 
 Q = QueryFile(

@@ -21,7 +21,7 @@ from headgate.jobs.fenced import FencedQueries, counting_crashes
 from headgate.jobs.job import Claim, Settlement
 from headgate.jobs.kinds import Wake
 from headgate.jobs.runner import picked_from
-from headgate.storage.engine import list_completed, release_job
+from headgate.storage.jobs.engine import list_completed, release_job
 from headgate.storage.migrate import schema_status
 from headgate.storage.queries import QueryFile
 

@@ -17,7 +17,7 @@ from headgate.jobs.letters import discard, prune, replay
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import VirtualClock
 from headgate.storage.database import Tx
-from headgate.storage.dead_letters import (
+from headgate.storage.jobs.dead_letters import (
     DeadLetter,
     bury,
     get_dead_letter,

@@ -21,7 +21,7 @@ from headgate.kernel.clock import RealClock
 from headgate.storage.database import Database
 from headgate.storage.embedded import EmbeddedServer
 from headgate.storage.embedded.postmaster import read_postmaster
-from headgate.storage.engine import sweep_ended
+from headgate.storage.jobs.engine import sweep_ended
 from headgate.storage.migrate import migrate
 
 CHAINS = 20

@@ -13,10 +13,10 @@ from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.worker import build_worker
 from headgate.kernel.clock import VirtualClock
-from headgate.storage import engine
 from headgate.storage.database import Tx
-from headgate.storage.dead_letters import DeadLetter, list_dead_letters
-from headgate.storage.engine import QueuedJob
+from headgate.storage.jobs import engine
+from headgate.storage.jobs.dead_letters import DeadLetter, list_dead_letters
+from headgate.storage.jobs.engine import QueuedJob
 from headgate.storage.queries import QueryFile
 
 Q = QueryFile(

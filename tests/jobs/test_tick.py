@@ -17,10 +17,10 @@ from headgate.jobs.tick import DUE_AT_ONCE, MOST_QUEUED, Tick
 from headgate.kernel.clock import VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.storage.cron import upsert_cron, wake_cron
 from headgate.storage.database import Tx
-from headgate.storage.dead_letters import list_dead_letters
-from headgate.storage.engine import list_completed
+from headgate.storage.jobs.cron import upsert_cron, wake_cron
+from headgate.storage.jobs.dead_letters import list_dead_letters
+from headgate.storage.jobs.engine import list_completed
 from headgate.storage.queries import QueryFile
 
 Q = QueryFile(

@@ -21,7 +21,7 @@ from headgate.jobs.kinds import Handler, Kind, Wake
 from headgate.jobs.runner import POLL_S
 from headgate.jobs.wake import cancel
 from headgate.kernel.settings import JobsSettings
-from headgate.storage.dead_letters import list_dead_letters
+from headgate.storage.jobs.dead_letters import list_dead_letters
 
 EFFECT = Kind("effect", str, finish_with_effect)
 

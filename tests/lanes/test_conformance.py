@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from headgate.domain.pacing import DAY_S, HORIZON_S, USE_SLOT_S, LanePlan, LaneState, Pace, grant_permits
 from headgate.kernel.clock import VirtualClock
-from headgate.storage import lanes as rows
 from headgate.storage.database import Database
+from headgate.storage.lanes import lanes as rows
 from headgate.storage.queries import QueryFile
 
 Q = QueryFile(

@@ -14,7 +14,14 @@ from headgate.domain.pacing import DAY_S, HORIZON_S, LanePlan, UnknownLane
 from headgate.kernel.clock import VirtualClock
 from headgate.lanes import ComeBack, ComeBackLater, Lanes, Pace, Permit, PermitVoid, plan_lanes
 from headgate.storage.database import Database
-from headgate.storage.lanes import LaneChange, LaneRow, Want, list_lane_changes, list_lanes, take_permits
+from headgate.storage.lanes.lanes import (
+    LaneChange,
+    LaneRow,
+    Want,
+    list_lane_changes,
+    list_lanes,
+    take_permits,
+)
 from headgate.storage.queries import QueryFile
 
 Result = TypeVar("Result")

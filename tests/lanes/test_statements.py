@@ -12,7 +12,7 @@ from headgate.domain.pacing import LanePlan
 from headgate.kernel.clock import RealClock
 from headgate.lanes import Lanes, Pace
 from headgate.storage.database import Database
-from headgate.storage.lanes import NOTICES
+from headgate.storage.lanes.lanes import NOTICES
 
 PLANS = [LanePlan("send", Pace(6000, burst=600), "budget"), LanePlan("budget", Pace(6000, burst=600))]
 

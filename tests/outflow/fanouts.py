@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from headgate.testing.errors import SimTimeout
-from headgate.testing.faults import FaultRates
+from headgate.testing.platform.errors import SimTimeout
+from headgate.testing.platform.faults import FaultRates
 from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript, Happening
 from headgate.testing.simulator.theatre import Theatre
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from headgate.domain.recurrence import daily
-from headgate.domain.windows import Window
+from headgate.domain.reminders.recurrence import daily
+from headgate.domain.reminders.windows import Window
 from headgate.jobs.execution import Execution
 from headgate.jobs.kinds import Kinds
 from headgate.jobs.stepper import Stepper
@@ -18,16 +18,16 @@ from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow import reminders
-from headgate.outflow.drafts import Draft, DraftPart
-from headgate.outflow.fire import Firing
-from headgate.outflow.runs import make_run
-from headgate.outflow.targets import refresh
-from headgate.storage.channels import upsert_account
+from headgate.outflow.reminders import reminders
+from headgate.outflow.reminders.drafts import Draft, DraftPart
+from headgate.outflow.reminders.fire import Firing
+from headgate.outflow.reminders.runs import make_run
+from headgate.outflow.reminders.targets import refresh
+from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Database, Tx, connect
-from headgate.storage.media import add_media
-from headgate.storage.reminders import Reminder
-from headgate.storage.targets import Refreshed
+from headgate.storage.reminders.media import add_media
+from headgate.storage.reminders.reminders import Reminder
+from headgate.storage.reminders.targets import Refreshed
 from headgate.storage.vault import Vault
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
 

@@ -24,15 +24,15 @@ from headgate.kernel.clock import VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
-from headgate.outflow import follows
-from headgate.outflow.notify import Notifier
-from headgate.outflow.push_addresses import PushAddresses
-from headgate.outflow.push_out import PushOut
+from headgate.outflow.notifications import follows
+from headgate.outflow.notifications.notify import Notifier
+from headgate.outflow.notifications.push_addresses import PushAddresses
+from headgate.outflow.notifications.push_out import PushOut
+from headgate.storage.access.users import Role
 from headgate.storage.database import Database, Tx, connect
-from headgate.storage.follows import Subject, Switches
-from headgate.storage.push_addresses import PushAddress
-from headgate.storage.releases import NewRelease, take_releases
-from headgate.storage.users import Role
+from headgate.storage.listings.releases import NewRelease, take_releases
+from headgate.storage.notifications.follows import Subject, Switches
+from headgate.storage.notifications.push_addresses import PushAddress
 
 T = TypeVar("T")
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)

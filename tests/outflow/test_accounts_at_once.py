@@ -14,15 +14,15 @@ import pytest
 
 from headgate.app.parts import Parts, open_parts
 from headgate.connectors.protocol import CallKind, LaneDefault
-from headgate.domain.windows import Window
+from headgate.domain.reminders.windows import Window
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import load_settings
-from headgate.outflow.runs import make_run
-from headgate.outflow.waking import SEND, wake_sender
-from headgate.storage import engine
+from headgate.outflow.reminders.runs import make_run
+from headgate.outflow.sending.waking import SEND, wake_sender
+from headgate.storage.jobs import engine
 from headgate.testing import PRESETS, SimulatedConnector, World
 from headgate.testing.simulator.fanout import plan_runs
 

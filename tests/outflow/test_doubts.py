@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from fanouts import Doing, at_point, kill, lose_answer, noting, play
 
-from headgate.outflow.flights import SEND_TIMEOUT_S, SETTLE_S
-from headgate.testing.errors import SimFlood
-from headgate.testing.profiles import PRESETS, plain
+from headgate.outflow.sending.flights import SEND_TIMEOUT_S, SETTLE_S
+from headgate.testing.platform.errors import SimFlood
+from headgate.testing.platform.profiles import PRESETS, plain
 from headgate.testing.simulator import Theatre
 from headgate.testing.simulator.fanout import START, Fanout, FanoutScript, Happening
 from headgate.testing.simulator.stage import AT_WORK

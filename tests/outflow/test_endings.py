@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from headgate.outflow.endings import was_saturated
-from headgate.storage.sending import DueRun, SenderRow
+from headgate.outflow.sending.endings import was_saturated
+from headgate.storage.sending.sending import DueRun, SenderRow
 
 OPENS = datetime(2026, 3, 2, 8, tzinfo=UTC)
 CLOSES = OPENS + timedelta(hours=1)

@@ -10,12 +10,12 @@ import pytest
 from fanouts import calm, flood, noting, play
 
 from headgate.connectors.protocol import LaneDefault
-from headgate.domain.windows import Window
-from headgate.outflow import controls
-from headgate.outflow.runs import make_run
-from headgate.outflow.turn import TURN_S
-from headgate.storage.sending import set_group_concurrency
-from headgate.testing.profiles import plain
+from headgate.domain.reminders.windows import Window
+from headgate.outflow.reminders.runs import make_run
+from headgate.outflow.sending import controls
+from headgate.outflow.sending.turn import TURN_S
+from headgate.storage.sending.sending import set_group_concurrency
+from headgate.testing.platform.profiles import plain
 from headgate.testing.simulator import Theatre
 from headgate.testing.simulator.fanout import START, Fanout, FanoutScript
 

@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 from plans_bench import START, PlansBench
 
-from headgate.domain.recurrence import Schedule, daily
-from headgate.domain.windows import Window
-from headgate.outflow import reminders
-from headgate.outflow.endings import FIRED
-from headgate.outflow.fire import Firing
+from headgate.domain.reminders.recurrence import Schedule, daily
+from headgate.domain.reminders.windows import Window
+from headgate.outflow.reminders import reminders
+from headgate.outflow.reminders.fire import Firing
+from headgate.outflow.sending.endings import FIRED
 from headgate.storage.database import Tx, connect
 
 NINE = START + timedelta(hours=1)

@@ -15,10 +15,10 @@ from headgate.domain.pacing import Permit
 from headgate.kernel.clock import VirtualClock
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow.flights import SEND_TIMEOUT_S, Flight, Landed, Runway, landed
-from headgate.outflow.hold import Hold
-from headgate.storage.leases import Lease
-from headgate.storage.sending import Share
+from headgate.outflow.sending.flights import SEND_TIMEOUT_S, Flight, Landed, Runway, landed
+from headgate.outflow.sending.hold import Hold
+from headgate.storage.jobs.leases import Lease
+from headgate.storage.sending.sending import Share
 
 NOW = datetime(2026, 3, 2, 8, tzinfo=UTC)
 NOBODY = cast("Any", None)

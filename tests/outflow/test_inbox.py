@@ -9,12 +9,12 @@ import pytest
 from telling_bench import Entry, TellingBench
 
 from headgate.domain.errors import UserError
-from headgate.outflow import follows, inbox, reading
-from headgate.outflow.notification_settings import change_settings, get_settings
-from headgate.storage import notifications
-from headgate.storage.follows import Subject, Switches
-from headgate.storage.notification_settings import NotificationSettings
-from headgate.storage.notifications import NEWEST, Place
+from headgate.outflow.notifications import follows, inbox, reading
+from headgate.outflow.notifications.notification_settings import change_settings, get_settings
+from headgate.storage.notifications import notifications
+from headgate.storage.notifications.follows import Subject, Switches
+from headgate.storage.notifications.notification_settings import NotificationSettings
+from headgate.storage.notifications.notifications import NEWEST, Place
 
 
 async def told_of(telling: TellingBench, *entries: Entry | str) -> tuple[UUID, UUID, UUID]:

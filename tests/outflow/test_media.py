@@ -8,9 +8,9 @@ import pytest
 from plans_bench import PlansBench
 
 from headgate.domain.errors import UserError
-from headgate.outflow.drafts import DraftPart
-from headgate.storage import media
-from headgate.storage.media import Media
+from headgate.outflow.reminders.drafts import DraftPart
+from headgate.storage.reminders import media
+from headgate.storage.reminders.media import Media
 
 
 async def add(plans: PlansBench, content: bytes = b"png", name: str = "a.png") -> Media:

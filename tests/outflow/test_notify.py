@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 from telling_bench import START, Entry, TellingBench
 
-from headgate.outflow import follows
-from headgate.outflow.notify import BATCH
-from headgate.storage import news
-from headgate.storage.follows import Switches
+from headgate.outflow.notifications import follows
+from headgate.outflow.notifications.notify import BATCH
+from headgate.storage.listings import news
+from headgate.storage.notifications.follows import Switches
 
 LONG_AGO = START - timedelta(days=400)
 

@@ -11,14 +11,15 @@ from plans_bench import PlansBench, unknown
 
 from headgate.domain.errors import Elsewhere, UserError
 from headgate.domain.pacing import LanePlan, Pace, grant_permits
-from headgate.domain.windows import Window
+from headgate.domain.reminders.windows import Window
 from headgate.kernel.clock import RealClock
 from headgate.lanes.links import AccountRef
-from headgate.outflow import controls
-from headgate.outflow.drafts import DraftPart
-from headgate.outflow.preflight import Outlook, Preflight
-from headgate.storage import lanes, preflight
-from headgate.storage.run_overview import get_run
+from headgate.outflow.reminders.drafts import DraftPart
+from headgate.outflow.reminders.preflight import Outlook, Preflight
+from headgate.outflow.sending import controls
+from headgate.storage.lanes import lanes
+from headgate.storage.reminders import preflight
+from headgate.storage.sending.run_overview import get_run
 
 KEYS = [f"g{number:03}" for number in range(60)]
 TWO_PARTS = (DraftPart("Dear {group}"), DraftPart("Goodbye"))

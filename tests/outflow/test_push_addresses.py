@@ -13,7 +13,7 @@ from telling_bench import FAST, TellingBench
 
 from headgate.connectors.apprise_out import AppriseOut, scrub
 from headgate.domain.errors import UserError
-from headgate.storage import notifications
+from headgate.storage.notifications import notifications
 from headgate.storage.secrets import get_secret, open_vault
 
 

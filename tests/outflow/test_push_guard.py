@@ -15,8 +15,8 @@ from telling_bench import TellingBench
 from headgate.connectors.apprise_out import NOT_FOR_MEMBERS
 from headgate.connectors.push_guard import Barred, guarded
 from headgate.domain.errors import UserError
-from headgate.outflow.push_out import Outcome
-from headgate.storage.users import Role
+from headgate.outflow.notifications.push_out import Outcome
+from headgate.storage.access.users import Role
 
 NAME = "push.example"
 OUTSIDE = "93.184.215.14"

@@ -11,8 +11,8 @@ from telling_bench import TellingBench
 
 from headgate.connectors.apprise_out import MACHINE, AppriseOut, schemes_of
 from headgate.domain.errors import UserError
-from headgate.outflow.push_addresses import PushAddresses
-from headgate.storage.users import Role
+from headgate.outflow.notifications.push_addresses import PushAddresses
+from headgate.storage.access.users import Role
 
 HERE = [
     "syslog://",

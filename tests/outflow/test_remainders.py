@@ -9,8 +9,8 @@ from plans_bench import PlansBench, unknown
 
 from headgate.domain.errors import UserError
 from headgate.lanes.links import AccountRef
-from headgate.outflow.drafts import DraftPart
-from headgate.outflow.runs import make_remainder_run
+from headgate.outflow.reminders.drafts import DraftPart
+from headgate.outflow.reminders.runs import make_remainder_run
 
 
 async def begun(plans: PlansBench, **states: str) -> UUID:

@@ -10,15 +10,15 @@ import pytest
 from plans_bench import START, PlansBench, unknown
 
 from headgate.domain.errors import UserError
-from headgate.domain.recurrence import Schedule, daily
-from headgate.domain.windows import Window
-from headgate.outflow import reminders
-from headgate.outflow import targets as outflow_targets
-from headgate.outflow.drafts import Draft, DraftPart
-from headgate.outflow.previews import preview
-from headgate.outflow.reminders import Saved
-from headgate.storage.reminder_overview import ReminderPlace, list_reminders
-from headgate.storage.targets import note_targets
+from headgate.domain.reminders.recurrence import Schedule, daily
+from headgate.domain.reminders.windows import Window
+from headgate.outflow.reminders import reminders
+from headgate.outflow.reminders import targets as outflow_targets
+from headgate.outflow.reminders.drafts import Draft, DraftPart
+from headgate.outflow.reminders.previews import preview
+from headgate.outflow.reminders.reminders import Saved
+from headgate.storage.reminders.reminder_overview import ReminderPlace, list_reminders
+from headgate.storage.reminders.targets import note_targets
 
 
 async def save(plans: PlansBench, draft: Draft) -> Saved:

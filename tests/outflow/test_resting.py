@@ -9,11 +9,11 @@ import pytest
 from fanouts import noting, play
 
 from headgate.connectors.protocol import LaneDefault
-from headgate.domain.windows import Window
+from headgate.domain.reminders.windows import Window
 from headgate.lanes import plan_lanes
-from headgate.outflow.pace import PaceWish, change_pace
-from headgate.storage.channels import list_accounts
-from headgate.testing.profiles import plain
+from headgate.outflow.sending.pace import PaceWish, change_pace
+from headgate.storage.channels.channels import list_accounts
+from headgate.testing.platform.profiles import plain
 from headgate.testing.simulator import Theatre
 from headgate.testing.simulator.fanout import START, Fanout, FanoutScript
 

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from plans_bench import PlansBench
 
-from headgate.domain.run_results import Tally
-from headgate.outflow.drafts import DraftPart
-from headgate.storage import run_overview
-from headgate.storage.run_overview import ACTIVE_STATES, PartLine, RunLine, RunPlace
+from headgate.domain.reminders.run_results import Tally
+from headgate.outflow.reminders.drafts import DraftPart
+from headgate.storage.sending import run_overview
+from headgate.storage.sending.run_overview import ACTIVE_STATES, PartLine, RunLine, RunPlace
 
 TWO_PARTS = (DraftPart("Dear {group}"), DraftPart("Goodbye"))
 

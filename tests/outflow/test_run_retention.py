@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from plans_bench import PlansBench
 
-from headgate.storage import run_controls
+from headgate.storage.sending import run_controls
 
 KEPT = timedelta(days=180)
 

@@ -10,18 +10,18 @@ import pytest
 from plans_bench import START, PlansBench, unknown
 
 from headgate.domain.errors import UserError
-from headgate.domain.recurrence import daily
-from headgate.domain.windows import Window
+from headgate.domain.reminders.recurrence import daily
+from headgate.domain.reminders.windows import Window
 from headgate.jobs.execution import REST
-from headgate.outflow import reminders
-from headgate.outflow import targets as outflow_targets
-from headgate.outflow.drafts import DraftPart
-from headgate.outflow.runs import UnderWay, make_run, make_test_run
-from headgate.outflow.sender import SenderRows
+from headgate.outflow.reminders import reminders
+from headgate.outflow.reminders import targets as outflow_targets
+from headgate.outflow.reminders.drafts import DraftPart
+from headgate.outflow.reminders.runs import UnderWay, make_run, make_test_run
+from headgate.outflow.sending.sender import SenderRows
 from headgate.storage.database import Tx
 from headgate.storage.queries import Query
-from headgate.storage.sending import end_run
-from headgate.storage.targets import note_targets
+from headgate.storage.reminders.targets import note_targets
+from headgate.storage.sending.sending import end_run
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ import pytest
 from plans_bench import PlansBench, unknown
 
 from headgate.domain.errors import UserError
-from headgate.outflow import targets as outflow_targets
-from headgate.storage.reminder_overview import list_reminders
-from headgate.storage.target_lists import list_lists, list_members
-from headgate.storage.targets import FIRST, Refreshed, TargetPlace, find_targets, search_targets
+from headgate.outflow.reminders import targets as outflow_targets
+from headgate.storage.reminders.reminder_overview import list_reminders
+from headgate.storage.reminders.target_lists import list_lists, list_members
+from headgate.storage.reminders.targets import FIRST, Refreshed, TargetPlace, find_targets, search_targets
 
 
 async def test_targets_follow_what_the_account_sees(plans: PlansBench) -> None:

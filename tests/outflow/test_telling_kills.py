@@ -12,7 +12,7 @@ from telling_bench import GATHER_S, TellingBench
 
 from headgate.connectors.apprise_out import AppriseOut
 from headgate.domain.breaker import FIRST_OPEN_S
-from headgate.domain.push_reach import PushLimits
+from headgate.domain.notifications.push_reach import PushLimits
 from headgate.jobs.stepper import Stepper
 from headgate.kernel.clock import RealClock
 from headgate.storage.database import Database, Tx

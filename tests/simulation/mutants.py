@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.messages import LiveEvent, Span
-from headgate.intake import accept, judging, live, misses, requests, rules
-from headgate.storage import streams
+from headgate.domain.streams.messages import LiveEvent, Span
+from headgate.intake.channels import judging, requests, rules
+from headgate.intake.streams import accept, live, misses
 from headgate.storage.database import Tx
+from headgate.storage.streams import streams
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
 

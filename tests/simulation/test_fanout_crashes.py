@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from full_set import CRASH_POINT_STRIDE
 
-from headgate.testing.profiles import PRESETS
+from headgate.testing.platform.profiles import PRESETS
 from headgate.testing.simulator import FanoutScript, Theatre, fanout_for
 
 pytestmark = pytest.mark.once

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from mutants import CAUGHT_BY, Mutant, proof_survives_a_reconnect, switches_are_ignored
 
-from headgate.testing.faults import FaultRates
+from headgate.testing.platform.faults import FaultRates
 from headgate.testing.simulator import Script, Theatre, script_for
 from headgate.testing.simulator.stage import Perils, Stuck
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from full_set import CRASH_POINT_STRIDE
 
-from headgate.cli.sim import build_product
-from headgate.testing.profiles import PRESETS
+from headgate.dev.sim import build_product
+from headgate.testing.platform.profiles import PRESETS
 from headgate.testing.simulator import ListingScript, listings_for, open_theatre
 
 pytestmark = pytest.mark.once

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.domain.windows import Window
+from headgate.domain.reminders.windows import Window
 from headgate.testing import PRESETS
-from headgate.testing.faults import FaultRates
-from headgate.testing.profiles import plain
+from headgate.testing.platform.faults import FaultRates
+from headgate.testing.platform.profiles import plain
 from headgate.testing.simulator import FanoutScript, ListingScript, Theatre, script_for
 from headgate.testing.simulator.stage import Perils
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headgate.domain.coverage import Hole, merge, uncovered, what_is_left
-from headgate.domain.messages import Lens, Span
-from headgate.storage import streams
+from headgate.domain.streams.coverage import Hole, merge, uncovered, what_is_left
+from headgate.domain.streams.messages import Lens, Span
 from headgate.storage.database import Database, Tx
-from headgate.storage.scans import Direction
+from headgate.storage.streams import streams
+from headgate.storage.streams.scans import Direction
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MOST = 60

@@ -10,7 +10,8 @@ import pytest
 from psycopg_pool import PoolClosed
 
 from headgate.kernel.clock import RealClock
-from headgate.storage.database import Collided, Database, Refused, wait_for_server
+from headgate.storage.database import Database, wait_for_server
+from headgate.storage.errors import Collided, Refused
 from headgate.storage.queries import QueryFile
 
 Q = QueryFile(

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from headgate.storage import intake_settings
+from headgate.storage.channels import intake_settings
 from headgate.storage.database import Database, Tx, connect
 from headgate.storage.queries import QueryFile
 

@@ -13,7 +13,7 @@ import pytest
 
 from headgate.kernel.clock import Clock, RealClock, VirtualClock
 from headgate.storage.database import Database
-from headgate.storage.leases import (
+from headgate.storage.jobs.leases import (
     Lease,
     LeaseKeeper,
     LeaseLost,

@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from headgate.kernel.clock import RealClock
-from headgate.outflow import rounds
+from headgate.outflow.sending import rounds
 from headgate.storage.database import Database, Tx
-from headgate.storage.leases import take_lease
-from headgate.storage.sending import (
+from headgate.storage.jobs.leases import take_lease
+from headgate.storage.sending.sending import (
     Mark,
     NewRound,
     Result,

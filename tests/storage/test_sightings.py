@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from headgate.storage.catalogue.sightings import NewSighting, upsert_sightings
 from headgate.storage.database import Database
 from headgate.storage.queries import QueryFile
-from headgate.storage.sightings import NewSighting, upsert_sightings
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CHANNEL = UUID(int=1)

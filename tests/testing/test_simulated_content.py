@@ -10,9 +10,9 @@ import zipfile
 import pytest
 from PIL import Image
 
-from headgate.testing.archives import build_archive, build_rar_volumes, split_archive
-from headgate.testing.content import SHAPES, Generated, Shape, file_bytes, file_of, write_out
-from headgate.testing.themes import THEMES
+from headgate.testing.content.archives import build_archive, build_rar_volumes, split_archive
+from headgate.testing.content.content import SHAPES, Generated, Shape, file_bytes, file_of, write_out
+from headgate.testing.content.themes import THEMES
 
 pytestmark = pytest.mark.once
 

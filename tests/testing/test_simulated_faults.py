@@ -8,10 +8,10 @@ import pytest
 
 from headgate.connectors.protocol import Part
 from headgate.domain.errors import WorkError
-from headgate.domain.messages import Span
+from headgate.domain.streams.messages import Span
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
-from headgate.testing.errors import SimError
-from headgate.testing.faults import LEVELS, NONE, WILD, FaultRates, Faults
+from headgate.testing.platform.errors import SimError
+from headgate.testing.platform.faults import LEVELS, NONE, WILD, FaultRates, Faults
 
 pytestmark = pytest.mark.once
 

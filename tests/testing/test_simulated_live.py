@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.domain.messages import Span
+from headgate.domain.streams.messages import Span
 from headgate.testing import FaultRates, Profile, SimulatedConnector, VirtualClock, World
 from headgate.testing.listener import Listener
 

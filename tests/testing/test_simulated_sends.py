@@ -10,7 +10,7 @@ from headgate.connectors.protocol import DedupeWindow, Link, Part
 from headgate.domain.errors import Ambiguous, Gone, RateLimited
 from headgate.kernel.clock import RealClock, ScaledClock
 from headgate.testing import FaultRates, Profile, SimulatedConnector, VirtualClock, World
-from headgate.testing.errors import SimFlood, SimMediaLapsed, SimTimeout
+from headgate.testing.platform.errors import SimFlood, SimMediaLapsed, SimTimeout
 
 pytestmark = pytest.mark.once
 

@@ -11,12 +11,12 @@ import pytest
 
 from headgate.connectors.protocol import Link
 from headgate.domain.errors import Restricted
-from headgate.domain.messages import LiveEvent, Page, Span
+from headgate.domain.streams.messages import LiveEvent, Page, Span
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
-from headgate.testing.errors import SimError
-from headgate.testing.faults import WILD
+from headgate.testing.content.seeds import derive
 from headgate.testing.listener import Listener
-from headgate.testing.seeds import derive
+from headgate.testing.platform.errors import SimError
+from headgate.testing.platform.faults import WILD
 
 pytestmark = pytest.mark.once
 

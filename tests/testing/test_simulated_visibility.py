@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headgate.connectors.protocol import Link
-from headgate.domain.messages import Page, Span
+from headgate.domain.streams.messages import Page, Span
 from headgate.testing import Profile, SimulatedConnector, VirtualClock, World
 
 pytestmark = pytest.mark.once

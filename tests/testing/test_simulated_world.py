@@ -9,10 +9,10 @@ from itertools import pairwise
 import pytest
 
 from headgate.domain.errors import AuthFailed, Gone, Restricted
-from headgate.domain.messages import Span
+from headgate.domain.streams.messages import Span
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World, file_of
-from headgate.testing.errors import SimError, SimNotFound
-from headgate.testing.profiles import Profile
+from headgate.testing.platform.errors import SimError, SimNotFound
+from headgate.testing.platform.profiles import Profile
 
 pytestmark = pytest.mark.once
 

@@ -12,8 +12,8 @@ from repository import ROOT, list_under, shown
 
 from headgate.cli import errors
 from headgate.cli.main import COMMANDS
-from headgate.domain.channel_settings import ChannelSettings
-from headgate.domain.filters import Verdict
+from headgate.domain.streams.channel_settings import ChannelSettings
+from headgate.domain.streams.filters import Verdict
 
 pytestmark = pytest.mark.once
 

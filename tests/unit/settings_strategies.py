@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from headgate.domain.channel_settings import ChannelSettings
-from headgate.domain.filters import Candidate
+from headgate.domain.streams.channel_settings import ChannelSettings
+from headgate.domain.streams.filters import Candidate
 
 MIME_GLOBS = st.sampled_from(
     ["*", "*/*", "image/*", "image/png", "im*/*", "video/*", "application/zip", "?mage/*"]

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from settings_strategies import CANDIDATES, LAYERS
 
-from headgate.domain.channel_settings import ChannelSettings, merge_layers
 from headgate.domain.file_types import is_picture, type_by_name
-from headgate.domain.filters import Candidate, effective_filter, verdict
-from headgate.domain.messages import Lens
-from headgate.domain.rules import TOPIC_DISABLED_HASH, TopicLayer, build_rules
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.streams.channel_settings import ChannelSettings, merge_layers
+from headgate.domain.streams.filters import Candidate, effective_filter, verdict
+from headgate.domain.streams.messages import Lens
+from headgate.domain.streams.rules import TOPIC_DISABLED_HASH, TopicLayer, build_rules
+from headgate.domain.streams.schedule_knobs import Knobs
 
 pytestmark = pytest.mark.once
 

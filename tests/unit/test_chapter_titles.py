@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.chapters import LONGEST_TITLE, better_title, chapter_key, read_number
+from headgate.domain.listings.chapters import LONGEST_TITLE, better_title, chapter_key, read_number
 
 pytestmark = pytest.mark.once
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.chapters import LONGEST_NUMBER, ChapterKey, chapter_key
+from headgate.domain.listings.chapters import LONGEST_NUMBER, ChapterKey, chapter_key
 from headgate.domain.text import LONGEST_KEY
 
 pytestmark = pytest.mark.once

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.coverage_bar import COVERED, PARTLY, UNREAD, CoverageBar, draw_bar
-from headgate.domain.messages import Span
+from headgate.domain.streams.coverage_bar import COVERED, PARTLY, UNREAD, CoverageBar, draw_bar
+from headgate.domain.streams.messages import Span
 
 SNOWFLAKE = 1_180_000_000_000_000_000
 

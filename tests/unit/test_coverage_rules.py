@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.domain.coverage import Hole, merge, uncovered, what_is_left
-from headgate.domain.messages import Span
+from headgate.domain.streams.coverage import Hole, merge, uncovered, what_is_left
+from headgate.domain.streams.messages import Span
 
 SPANS = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 15)).map(lambda pair: Span(pair[0], sum(pair))), max_size=12

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from headgate.domain.entry_identity import NamedEntry, identity_of, match_renamed
+from headgate.domain.listings.entry_identity import NamedEntry, identity_of, match_renamed
 
 pytestmark = pytest.mark.once
 

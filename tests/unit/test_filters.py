@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from settings_strategies import CANDIDATES, LAYERS
 
-from headgate.domain.channel_settings import ChannelSettings, WrongSettings, merge_layers
-from headgate.domain.filters import Candidate, Filter, effective_filter, verdict
-from headgate.domain.schedule_knobs import IntakeKnobs, Knobs
+from headgate.domain.streams.channel_settings import ChannelSettings, WrongSettings, merge_layers
+from headgate.domain.streams.filters import Candidate, Filter, effective_filter, verdict
+from headgate.domain.streams.schedule_knobs import IntakeKnobs, Knobs
 from headgate.kernel.settings import IntakeSettings
 
 pytestmark = pytest.mark.once

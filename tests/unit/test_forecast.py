@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from zones import zoned_moments
 
-from headgate.domain.forecast import HORIZON, AtClose, Forecast, Plan, Queued, advice, forecast
-from headgate.domain.lane_steps import BATCH
 from headgate.domain.pacing import LaneState, Pace, grant_permits
-from headgate.domain.windows import Window
+from headgate.domain.reminders.forecast import HORIZON, AtClose, Forecast, Plan, Queued, advice, forecast
+from headgate.domain.reminders.lane_steps import BATCH
+from headgate.domain.reminders.windows import Window
 
 NOW = datetime(2026, 11, 16, 8, tzinfo=UTC)
 WHOLE = Window(0, 1440, "UTC")

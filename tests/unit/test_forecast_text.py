@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from headgate.domain.forecast import Forecast, Plan
-from headgate.domain.forecast_text import in_words
-from headgate.domain.windows import Window
+from headgate.domain.reminders.forecast import Forecast, Plan
+from headgate.domain.reminders.windows import Window
+from headgate.domain.words.forecast_text import in_words
 
 PLACE = "Asia/Kuala_Lumpur"
 AT = f"2026-03-02 12:00 ({PLACE})"

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from headgate.domain.link_patterns import check_link_pattern, matches_link
+from headgate.domain.listings.link_patterns import check_link_pattern, matches_link
 
 pytestmark = pytest.mark.once
 

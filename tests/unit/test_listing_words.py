@@ -9,7 +9,10 @@ from typing import get_args
 import pytest
 
 from headgate.domain.breaker import Breaker
-from headgate.domain.listing_words import (
+from headgate.domain.listings.polling import PollReason
+from headgate.domain.listings.rhythm import LookReason
+from headgate.domain.streams.schedule_knobs import Knobs
+from headgate.domain.words.listing_words import (
     Standing,
     breaker_text,
     health_of,
@@ -17,9 +20,6 @@ from headgate.domain.listing_words import (
     look_reason_text,
     tier_sentence,
 )
-from headgate.domain.polling import PollReason
-from headgate.domain.rhythm import LookReason
-from headgate.domain.schedule_knobs import Knobs
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.errors import UserError
-from headgate.domain.opml import LARGEST_BYTES, MOST_FEEDS, OpmlFeed, parse_opml, write_opml
+from headgate.domain.listings.opml import LARGEST_BYTES, MOST_FEEDS, OpmlFeed, parse_opml, write_opml
 
 pytestmark = pytest.mark.once
 

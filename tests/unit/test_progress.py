@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.coverage import merge
-from headgate.domain.messages import Span
-from headgate.domain.progress import ReadFacts, progress_of
+from headgate.domain.streams.coverage import merge
+from headgate.domain.streams.messages import Span
+from headgate.domain.streams.progress import ReadFacts, progress_of
 
 BIRTH = 10**18
 """Where the first message of a stream stands whose positions are times."""

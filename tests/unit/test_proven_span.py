@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.domain.coverage import proven_span
-from headgate.domain.messages import Span
+from headgate.domain.streams.coverage import proven_span
+from headgate.domain.streams.messages import Span
 
 pytestmark = pytest.mark.once
 

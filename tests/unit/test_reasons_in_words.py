@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import get_args
 
 from headgate.cli.phrases import READING, REASONS
-from headgate.domain.polling import PollReason
-from headgate.domain.schedule import DueReason, Reason
+from headgate.domain.listings.polling import PollReason
+from headgate.domain.streams.schedule import DueReason, Reason
 
 
 def test_every_reason_of_the_schedule_has_words_and_none_is_made_up() -> None:

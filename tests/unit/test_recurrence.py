@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from zones import shown_before, zoned_moments
 
 from headgate.domain.errors import UserError
-from headgate.domain.recurrence import (
+from headgate.domain.reminders.recurrence import (
     Schedule,
     check_fires,
     check_future,
@@ -27,7 +27,7 @@ from headgate.domain.recurrence import (
     weekdays,
     weekly,
 )
-from headgate.domain.windows import Window, parse_minute
+from headgate.domain.reminders.windows import Window, parse_minute
 
 KL = "Asia/Kuala_Lumpur"
 LONDON = "Europe/London"

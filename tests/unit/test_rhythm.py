@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.rhythm import (
+from headgate.domain.listings.rhythm import (
     MOST_ARRIVALS,
     Look,
     LookReason,
@@ -18,8 +18,8 @@ from headgate.domain.rhythm import (
     tier_of,
     tier_text,
 )
-from headgate.domain.schedule import Tier
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.streams.schedule import Tier
+from headgate.domain.streams.schedule_knobs import Knobs
 
 pytestmark = pytest.mark.once
 

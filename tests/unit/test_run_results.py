@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.run_results import Ending, RunResult, RunState, Tally, notice, result_of, summary
+from headgate.domain.reminders.run_results import (
+    Ending,
+    RunResult,
+    RunState,
+    Tally,
+    notice,
+    result_of,
+    summary,
+)
 
 KL = "Asia/Kuala_Lumpur"
 CLOSED = "Delivery window closed at 18:00 (Asia/Kuala_Lumpur). 412 of 1000 groups delivered."

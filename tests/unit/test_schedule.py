@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headgate.domain.schedule import (
+from headgate.domain.streams.schedule import (
     HOT_PER_H,
     JITTER,
     WARM_PER_H,
@@ -23,7 +23,7 @@ from headgate.domain.schedule import (
     raised_rate,
     tier_of,
 )
-from headgate.domain.schedule_knobs import Knobs
+from headgate.domain.streams.schedule_knobs import Knobs
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KNOBS = Knobs()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.errors import UserError
-from headgate.domain.templates import VARIABLES, Values, check_template, fill, is_same_for_all
+from headgate.domain.reminders.templates import VARIABLES, Values, check_template, fill, is_same_for_all
 
 VALUES = Values.at(
     datetime(2026, 12, 1, 1, tzinfo=UTC),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.errors import UserError
-from headgate.domain.title_patterns import LONGEST_PATTERN, LONGEST_TITLE, TitleMatch, TitlePattern
+from headgate.domain.listings.title_patterns import LONGEST_PATTERN, LONGEST_TITLE, TitleMatch, TitlePattern
 
 pytestmark = pytest.mark.once
 

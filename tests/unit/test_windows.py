@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from zones import ZONES, changes, shown_before, zoned_moments
 
 from headgate.domain.errors import UserError
+from headgate.domain.reminders.windows import Stretch, Window, minute_text, parse_minute
 from headgate.domain.wall_time import moment_of, wall_of
-from headgate.domain.windows import Stretch, Window, minute_text, parse_minute
 
 SECOND = timedelta(seconds=1)
 

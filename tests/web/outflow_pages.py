@@ -10,7 +10,7 @@ from uuid import UUID
 import httpx
 from webworld import ORIGIN, WebWorld, form_token
 
-from headgate.storage.targets import search_targets
+from headgate.storage.reminders.targets import search_targets
 
 Fields = dict[str, Any]
 

@@ -10,13 +10,13 @@ from uuid import UUID
 import httpx
 from webworld import START, WebWorld
 
+from headgate.access.users import create_api_token
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.storage.api_tokens import Scope
-from headgate.storage.channels import upsert_account
-from headgate.storage.targets import SeenTarget, note_targets
-from headgate.storage.users import Role
-from headgate.web.accounts import make_api_token
+from headgate.storage.access.api_tokens import Scope
+from headgate.storage.access.users import Role
+from headgate.storage.channels.channels import upsert_account
+from headgate.storage.reminders.targets import SeenTarget, note_targets
 from headgate.web.parts import Site
 
 
@@ -27,8 +27,9 @@ async def program(
     """Open a client that sends a token of this scope, of a new user."""
     user = await world.add_user(name or f"of-{scope}", role)
     site: Site = world.app.state.site
-    async with world.database.transaction() as tx:
-        fresh = await make_api_token(tx, site, user_id=user.id, name="test", scopes=[scope])
+    fresh = await create_api_token(
+        site.access, user_id=user.id, own_scopes=[scope], name="test", scopes=[scope]
+    )
     async with world.client() as client:
         client.headers["authorization"] = f"Bearer {fresh.token}"
         yield client

@@ -10,7 +10,7 @@ from typing import Any
 
 from figures import Figure, Find, Page, number, only
 
-from headgate.domain.run_results import Tally
+from headgate.domain.reminders.run_results import Tally
 
 ACCOUNTS = "headgate account list"
 PACE = "headgate account pace reader"

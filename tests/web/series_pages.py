@@ -9,16 +9,16 @@ from uuid import UUID, uuid4
 
 from webworld import START, WebWorld
 
-from headgate.domain.listings import Entry
-from headgate.intake.entries import Answered, mark_entries
+from headgate.domain.listings.listings import Entry
+from headgate.intake.listings.entries import Answered, mark_entries
 from headgate.kernel.clock import VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.storage import hosts, listings, releases, series
-from headgate.storage.channels import upsert_account
+from headgate.storage.access.users import get_user_by_name
+from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Tx
-from headgate.storage.hosts import HostName
-from headgate.storage.users import get_user_by_name
+from headgate.storage.listings import hosts, listings, releases, series
+from headgate.storage.listings.hosts import HostName
 
 READER = "reader"
 IDS = Ids(VirtualClock(START), Randomness(9))

@@ -13,7 +13,7 @@ from webworld import WebWorld, make_world
 
 from headgate.connectors.feeds import FeedBounds, FeedsConnector
 from headgate.kernel.settings import WebSettings
-from headgate.storage.channels import upsert_account
+from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Database
 from headgate.testing import PRESETS, SimulatedConnector
 

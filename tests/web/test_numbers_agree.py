@@ -10,10 +10,10 @@ from figures import Places
 from stream_figures import STREAM
 from webworld import WebWorld
 
-from headgate.intake import requests
-from headgate.storage.requests import ScanWish
+from headgate.intake.channels import requests
+from headgate.storage.channels.requests import ScanWish
 from headgate.testing import PRESETS, file_of
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 pytestmark = pytest.mark.usefixtures("settings_of_commands")
 

@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 from webworld import ORIGIN, WebWorld
 
-from headgate.web.csrf import SAFE_METHODS
 from headgate.web.door import ADMIN, METRICS, PUBLIC, SIGNED_IN, DoorRoute, ScopeDoor, list_doorless
+from headgate.web.http.csrf import SAFE_METHODS
 
 PUBLIC_ROUTES = {
     "GET /enter/{token}",

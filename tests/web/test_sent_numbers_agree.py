@@ -14,12 +14,12 @@ from sent_figures import GROUPS, SENT
 from webworld import WebWorld
 
 from headgate.connectors.protocol import DedupeWindow
-from headgate.domain.windows import Window
-from headgate.outflow import controls
-from headgate.outflow.pace import PaceWish, change_pace
-from headgate.storage.channels import list_accounts
+from headgate.domain.reminders.windows import Window
+from headgate.outflow.sending import controls
+from headgate.outflow.sending.pace import PaceWish, change_pace
+from headgate.storage.channels.channels import list_accounts
 from headgate.testing import PRESETS
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 from headgate.testing.simulator.fanout_plan import plan_runs
 
 UNSURE = PRESETS["plain"].but(dedupe=DedupeWindow("none"))

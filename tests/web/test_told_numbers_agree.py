@@ -20,7 +20,7 @@ from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
 from headgate.storage.database import Database
-from headgate.testing.errors import SimTimeout
+from headgate.testing.platform.errors import SimTimeout
 
 pytestmark = pytest.mark.usefixtures("settings_of_commands")
 

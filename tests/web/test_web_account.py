@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 from webworld import ORIGIN, PASSWORD, WebWorld, form_token, post, sign_in
 
 from headgate.cli.main import app
-from headgate.storage.api_tokens import Scope
+from headgate.storage.access.api_tokens import Scope
+from headgate.storage.access.users import Role
 from headgate.storage.queries import QueryFile
-from headgate.storage.users import Role
 from headgate.web.callers import Caller, scopes_of
 
 NEW = "another fine password"

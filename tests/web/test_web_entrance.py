@@ -11,15 +11,15 @@ import pytest
 from argon2 import PasswordHasher
 from webworld import ORIGIN, PASSWORD, WebWorld, form_token, make_world, post, sign_in
 
+from headgate.access.passwords import Passwords
 from headgate.domain.errors import UserError
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import WebSettings
-from headgate.storage import users
+from headgate.storage.access import users
 from headgate.storage.database import Database
 from headgate.storage.queries import QueryFile
 from headgate.web import create_entry_link, create_setup_link
-from headgate.web.passwords import Passwords
 
 Q = QueryFile(
     "looks",

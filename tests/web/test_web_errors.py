@@ -10,7 +10,8 @@ from webworld import WebWorld, make_world
 
 from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import WebSettings
-from headgate.storage.database import Collided, Database
+from headgate.storage.database import Database
+from headgate.storage.errors import Collided
 from headgate.web import parts
 from headgate.web.door import PUBLIC, DoorRoute
 

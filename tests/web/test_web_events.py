@@ -15,8 +15,8 @@ from fastapi import HTTPException
 from webworld import WebWorld, post, sign_in
 
 from headgate.storage import events
+from headgate.storage.access.user_sessions import delete_other_sessions
 from headgate.storage.events import Event
-from headgate.storage.user_sessions import delete_other_sessions
 from headgate.web import Server
 from headgate.web.events import Client, EventHub
 

@@ -7,7 +7,7 @@ from outflow_pages import text_of
 from series_stage import SeriesStage
 from webworld import ORIGIN, form_token
 
-from headgate.domain.opml import LARGEST_BYTES, OpmlFeed, write_opml
+from headgate.domain.listings.opml import LARGEST_BYTES, OpmlFeed, write_opml
 
 PAGE = "/series/import"
 

@@ -9,7 +9,7 @@ from webworld import WebWorld, make_world
 
 from headgate.kernel.settings import WebSettings
 from headgate.storage.database import Database
-from headgate.web.headers import CONTENT_SECURITY_POLICY
+from headgate.web.http.headers import CONTENT_SECURITY_POLICY
 
 
 @pytest.mark.parametrize("path", ["/login", "/", "/nowhere", "/api/v1/me", "/healthz", "/static/x/app.css"])

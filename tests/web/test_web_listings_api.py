@@ -8,7 +8,7 @@ from programs import program
 from series_stage import API, SeriesStage, get_json, get_pages
 from web_server import WebServer
 
-from headgate.domain.opml import LARGEST_BYTES, OpmlFeed, parse_opml, write_opml
+from headgate.domain.listings.opml import LARGEST_BYTES, OpmlFeed, parse_opml, write_opml
 
 FEED = """<rss version="2.0"><channel><title>Scans</title>
 <item><guid>1</guid><title>One Piece 1100</title></item></channel></rss>"""

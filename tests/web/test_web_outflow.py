@@ -13,10 +13,10 @@ from programs import add_targets
 from webworld import START, WebWorld, post
 
 from headgate.domain.pacing import LanePlan, Pace
-from headgate.domain.run_results import Tally
-from headgate.storage.channels import upsert_account
-from headgate.storage.lanes import insert_lanes
-from headgate.web.progress import WIDTH, stripes
+from headgate.domain.reminders.run_results import Tally
+from headgate.storage.channels.channels import upsert_account
+from headgate.storage.lanes.lanes import insert_lanes
+from headgate.web.pages.reminders.progress import WIDTH, stripes
 
 
 async def change_rows(world: WebWorld, sql: str, *arguments: Any) -> None:

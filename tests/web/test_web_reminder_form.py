@@ -11,8 +11,8 @@ from outflow_pages import all_targets, plain_form, send_form, text_of, value_of,
 from programs import add_targets
 from webworld import WebWorld
 
-from headgate.storage.media import LARGEST_BYTES
-from headgate.storage.reminder_overview import FullReminder, get_reminder
+from headgate.storage.reminders.media import LARGEST_BYTES
+from headgate.storage.reminders.reminder_overview import FullReminder, get_reminder
 
 
 async def kept(world: WebWorld, path: str) -> FullReminder:

@@ -9,7 +9,7 @@ import pytest
 from programs import add_targets, draft, program, target_ids
 from webworld import WebWorld
 
-from headgate.storage.media import LARGEST_BYTES
+from headgate.storage.reminders.media import LARGEST_BYTES
 
 
 async def test_targets_come_in_pages_by_title_and_by_words(world: WebWorld) -> None:

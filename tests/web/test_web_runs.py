@@ -11,8 +11,8 @@ from programs import add_targets, draft, program, target_ids
 from webworld import START, WebWorld
 
 from headgate.domain.pacing import LanePlan, Pace
-from headgate.storage.channels import upsert_account
-from headgate.storage.lanes import insert_lanes
+from headgate.storage.channels.channels import upsert_account
+from headgate.storage.lanes.lanes import insert_lanes
 
 WHOLE_DAY = {"window_start": "00:00", "window_end": "24:00"}
 

@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 from fastapi import HTTPException
 
-from headgate.storage.engine import QueueDepth
-from headgate.storage.items import Place
+from headgate.access.password_rules import weakness
+from headgate.access.throttle import network_of
+from headgate.domain.text import typed_text
+from headgate.storage.catalogue.items import Place
+from headgate.storage.jobs.engine import QueueDepth
 from headgate.web.cursors import read_channel_place, read_place, write_place
 from headgate.web.pages.jobs import sum_up
-from headgate.web.password_rules import weakness
-from headgate.web.throttle import network_of
-from headgate.web.typed import typed_text
 from headgate.web.wording import browser, count, relative, share, size
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)

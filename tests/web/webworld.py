@@ -14,6 +14,7 @@ import httpx
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
+from headgate.access.passwords import Passwords
 from headgate.app.parts import StoredSecrets
 from headgate.connectors.apprise_out import AppriseOut
 from headgate.connectors.protocol import Connector
@@ -23,18 +24,17 @@ from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import WebSettings
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
-from headgate.outflow.push_addresses import PushAddresses
-from headgate.storage import users
+from headgate.outflow.notifications.push_addresses import PushAddresses
+from headgate.storage.access import users
+from headgate.storage.access.users import Role, User
 from headgate.storage.database import Database
 from headgate.storage.listen import Listener
 from headgate.storage.queries import QueryFile
-from headgate.storage.users import Role, User
 from headgate.testing import World
-from headgate.testing.platform import SimulatedConnector
-from headgate.testing.profiles import plain
+from headgate.testing.platform.connector import SimulatedConnector
+from headgate.testing.platform.profiles import plain
 from headgate.web import EntryLink, WebParts, create_app
 from headgate.web.events import EventHub
-from headgate.web.passwords import Passwords
 
 START = datetime(2026, 5, 4, 12, tzinfo=UTC)
 PASSWORD = "correct horse battery"

@@ -19,7 +19,12 @@ from typing import Literal
 
 from headgate.domain.errors import UserError
 from headgate.kernel.logs import mask_url
-from headgate.storage.listing_overview import HostState, OddListing, TroubledListing, describe_troubles
+from headgate.storage.listings.listing_overview import (
+    HostState,
+    OddListing,
+    TroubledListing,
+    describe_troubles,
+)
 from headgate.storage.migrate import SchemaStatus
 from headgate.storage.vitals import EngineVitals, Forgotten, TroubledAccount, Vitals
 

@@ -29,8 +29,9 @@ from headgate.app.server import open_server
 from headgate.domain.errors import UserError
 from headgate.kernel.clock import Clock
 from headgate.kernel.settings import Settings
-from headgate.storage.database import DatabaseAway, Tx
-from headgate.storage.listing_overview import list_hosts, list_odd_listings, list_troubled_listings
+from headgate.storage.database import Tx
+from headgate.storage.errors import DatabaseAway
+from headgate.storage.listings.listing_overview import list_hosts, list_odd_listings, list_troubled_listings
 from headgate.storage.migrate import schema_status
 from headgate.storage.vault import KEY_FILE
 from headgate.storage.vitals import (

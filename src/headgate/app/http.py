@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from headgate.kernel.metrics import render_metrics
-from headgate.web.health import Readiness
-from headgate.web.server import Server
+from headgate.web.http.health import Readiness
+from headgate.web.http.server import Server
 
 
 class Unsignalled(uvicorn.Server):

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 from headgate.app.parts import Parts
-from headgate.intake.live import LiveIntake
+from headgate.intake.streams.live import LiveIntake
 from headgate.kernel.logs import get_logger
 from headgate.lanes.links import AccountRef
-from headgate.storage.channels import Account, list_accounts
-from headgate.storage.leases import LeaseKeeper, take_lease
+from headgate.storage.channels.channels import Account, list_accounts
+from headgate.storage.jobs.leases import LeaseKeeper, take_lease
 
 log = get_logger("app")
 

@@ -11,19 +11,19 @@ from uuid import UUID
 from headgate.connectors.apprise_out import AppriseOut
 from headgate.connectors.protocol import Connector
 from headgate.domain.retry import RetryPolicy
-from headgate.domain.schedule_knobs import IntakeKnobs
-from headgate.ingest.items import Ingest
-from headgate.intake.again import SingleMessages
-from headgate.intake.judging import Judge
-from headgate.intake.look import Looker
-from headgate.intake.misses import MissRetries
-from headgate.intake.poll import Poller
-from headgate.intake.rechecks import Rechecks
-from headgate.intake.rediscovery import Discoverer
-from headgate.intake.rereads import Rereader
-from headgate.intake.rules import RulesCache
-from headgate.intake.scan import Scanner
-from headgate.intake.sweep import Sweeper
+from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.intake.channels.judging import Judge
+from headgate.intake.channels.rediscovery import Discoverer
+from headgate.intake.channels.rules import RulesCache
+from headgate.intake.listings.poll import Poller
+from headgate.intake.listings.sweep import Sweeper
+from headgate.intake.streams.head_checks import Looker
+from headgate.intake.streams.ingest import Ingest
+from headgate.intake.streams.misses import MissRetries
+from headgate.intake.streams.rechecks import Rechecks
+from headgate.intake.streams.refetch import SingleMessages
+from headgate.intake.streams.rereads import Rereader
+from headgate.intake.streams.scan import Scanner
 from headgate.jobs.cron import install_schedules
 from headgate.jobs.execution import Execution
 from headgate.jobs.kinds import Kinds
@@ -36,12 +36,12 @@ from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import Settings
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
-from headgate.outflow.fire import Firing
-from headgate.outflow.inbox import pruning_kind
-from headgate.outflow.notify import Notifier
-from headgate.outflow.push_addresses import PushAddresses
-from headgate.outflow.push_out import Pusher, PushOut
-from headgate.outflow.sender import Sender
+from headgate.outflow.notifications.inbox import pruning_kind
+from headgate.outflow.notifications.notify import Notifier
+from headgate.outflow.notifications.push_addresses import PushAddresses
+from headgate.outflow.notifications.push_out import Pusher, PushOut
+from headgate.outflow.reminders.fire import Firing
+from headgate.outflow.sending.sender import Sender
 from headgate.storage.database import Database, Tx
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault
 from headgate.storage.vault import Vault

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from headgate.kernel.clock import Clock, RealClock, ScaledClock
 from headgate.storage.database import Database, Tx
-from headgate.storage.product_clock import Anchor, anchor_clock, get_anchor
+from headgate.storage.jobs.product_clock import Anchor, anchor_clock, get_anchor
 
 
 async def start_quick_time(url: str, *, speed: float) -> Anchor:

@@ -10,17 +10,18 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from headgate.access.links import EntryLink
 from headgate.app.addresses import WebAddress
 from headgate.app.http import ProbeServer, Unsignalled, WebServer
 from headgate.app.loops import Listeners, keep_going, run_tick
 from headgate.app.parts import Parts
 from headgate.jobs.worker import Worker
 from headgate.kernel.logs import get_logger
-from headgate.storage import intake_settings, lanes
+from headgate.storage.channels import intake_settings
+from headgate.storage.lanes import lanes
 from headgate.storage.listen import Listener
 from headgate.web import WebParts, create_app
-from headgate.web.health import Readiness
-from headgate.web.links import EntryLink
+from headgate.web.http.health import Readiness
 
 log = get_logger("app")
 

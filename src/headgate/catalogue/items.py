@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headgate.domain.text import containing
-from headgate.storage import items
+from headgate.storage.catalogue import items
+from headgate.storage.catalogue.items import Item, LibraryCounts, Place
 from headgate.storage.database import Tx
-from headgate.storage.items import Item, LibraryCounts, Place
 
 COUNT_CAP = 10_000
 MOST_NEWEST = 200

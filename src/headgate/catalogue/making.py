@@ -9,9 +9,9 @@ from uuid import UUID
 
 from headgate.domain.items import content_key, item_kind, item_title
 from headgate.kernel.ids import Ids
-from headgate.storage import sightings
+from headgate.storage.catalogue import sightings
+from headgate.storage.catalogue.sightings import NewItem, NewSighting, WaitingSighting
 from headgate.storage.database import Tx
-from headgate.storage.sightings import NewItem, NewSighting, WaitingSighting
 
 Seen = NewSighting | WaitingSighting
 """What an item is made of: a sighting that is about to be stored, or one that waits."""

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from headgate.app.connectors import load_connectors
 from headgate.app.parts import StoredSecrets
-from headgate.cli.desk import Desk
+from headgate.cli.context import Desk
 from headgate.connectors.protocol import Connector
 from headgate.domain.errors import Elsewhere, UserError
 from headgate.domain.pacing import LanePlan

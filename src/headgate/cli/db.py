@@ -77,7 +77,7 @@ def backup(
 ) -> None:
     """Write a verified backup to a new file. Headgate may run meanwhile."""
     from headgate.kernel.clock import RealClock
-    from headgate.storage.backup import backup as write
+    from headgate.storage.backup.backup import backup as write
 
     taken_at = RealClock().now()
     path = target / f"headgate-{taken_at:%Y%m%dT%H%M%SZ}.backup" if target.is_dir() else target
@@ -112,8 +112,8 @@ def restore(
 
     The backup is verified first and loaded as a whole or not at all. Nothing in it is ever run.
     """
-    from headgate.storage.backup_file import read_manifest
-    from headgate.storage.restore import restore as load
+    from headgate.storage.backup.file import read_manifest
+    from headgate.storage.backup.restore import restore as load
 
     manifest = read_manifest(source)
     if force:

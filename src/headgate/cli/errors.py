@@ -61,7 +61,7 @@ def explain(error: Exception) -> tuple[int, list[str]]:
     # Loaded only when something went wrong, so that commands which need neither start fast.
     from headgate.kernel.logs import mask_url
     from headgate.kernel.settings import SettingsError
-    from headgate.storage.database import Collided, is_away
+    from headgate.storage.errors import Collided, is_away
 
     error = _innermost(error)
     if isinstance(error, UserError):

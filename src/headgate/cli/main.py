@@ -35,35 +35,43 @@ MEASURE = "Measure and try"
 
 COMMANDS = {
     "up": Entry("headgate.cli.up:up", "Run everything in one process.", RUN),
-    "demo": Entry("headgate.cli.up:demo", "Run everything with a simulated world, in quick time.", RUN),
+    "demo": Entry("headgate.dev.demo:demo", "Run everything with a simulated world, in quick time.", RUN),
     "worker": Entry("headgate.cli.up:worker", "Run only the workers; any number, on any machine.", RUN),
     "web": Entry("headgate.cli.up:web", "Run only the web server.", RUN),
-    "account": Entry("headgate.cli.account:app", "Sign accounts in and out.", FOLLOW),
-    "channel": Entry("headgate.cli.channel:app", "Follow channels; scan, switch, remove them.", FOLLOW),
+    "account": Entry("headgate.cli.account.account:app", "Sign accounts in and out.", FOLLOW),
+    "channel": Entry(
+        "headgate.cli.channel.channel:app", "Follow channels; scan, switch, remove them.", FOLLOW
+    ),
     "explain": Entry(
-        "headgate.cli.explain:explain", "Explain how a channel or series does, and why.", FOLLOW
+        "headgate.cli.channel.explain:explain", "Explain how a channel or series does, and why.", FOLLOW
     ),
-    "series": Entry("headgate.cli.series:app", "Follow series over all their sources.", FOLLOW),
-    "feed": Entry("headgate.cli.feed:app", "Follow feeds (RSS, Atom, JSON); OPML in and out.", FOLLOW),
+    "series": Entry("headgate.cli.series.series:app", "Follow series over all their sources.", FOLLOW),
+    "feed": Entry("headgate.cli.series.feed:app", "Follow feeds (RSS, Atom, JSON); OPML in and out.", FOLLOW),
     "hosts": Entry(
-        "headgate.cli.hosts:app", "List the sites of feeds and series, and set their pace.", FOLLOW
+        "headgate.cli.series.hosts:app", "List the sites of feeds and series, and set their pace.", FOLLOW
     ),
-    "follow": Entry("headgate.cli.follow:app", "Say what a user wants to hear of.", TELL),
-    "notifications": Entry("headgate.cli.notifications:app", "What a user was told; quiet hours.", TELL),
-    "push": Entry("headgate.cli.push:app", "Where a user's notifications go out to.", TELL),
-    "target": Entry("headgate.cli.targets:app", "Find groups to send to; keep them in lists.", SEND),
-    "reminder": Entry("headgate.cli.reminder:app", "Plan messages to groups, at a safe pace.", SEND),
-    "run": Entry("headgate.cli.run:app", "Look at what is being sent; pause, cancel, mend it.", SEND),
+    "follow": Entry("headgate.cli.notifications.follow:app", "Say what a user wants to hear of.", TELL),
+    "notifications": Entry(
+        "headgate.cli.notifications.notifications:app", "What a user was told; quiet hours.", TELL
+    ),
+    "push": Entry("headgate.cli.notifications.push:app", "Where a user's notifications go out to.", TELL),
+    "target": Entry("headgate.cli.reminder.targets:app", "Find groups to send to; keep them in lists.", SEND),
+    "reminder": Entry("headgate.cli.reminder.reminder:app", "Plan messages to groups, at a safe pace.", SEND),
+    "run": Entry("headgate.cli.run.run:app", "Look at what is being sent; pause, cancel, mend it.", SEND),
     "doctor": Entry("headgate.cli.doctor:doctor", "Find what is wrong, and how to mend it.", LOOK_AFTER),
     "config": Entry("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
     "db": Entry("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),
-    "jobs": Entry("headgate.cli.jobs:app", "Look at jobs and dead letters; retry or discard.", LOOK_AFTER),
+    "jobs": Entry(
+        "headgate.cli.jobs.jobs:app", "Look at jobs and dead letters; retry or discard.", LOOK_AFTER
+    ),
     "miss": Entry(
-        "headgate.cli.misses:app", "Look at what could not be read or ingested; try it again.", LOOK_AFTER
+        "headgate.cli.channel.misses:app",
+        "Look at what could not be read or ingested; try it again.",
+        LOOK_AFTER,
     ),
     "user": Entry("headgate.cli.users:app", "Add, list and remove who may sign in.", LOOK_AFTER),
-    "bench": Entry("headgate.cli.bench:app", "Measure, each figure beside its floor.", MEASURE),
-    "sim": Entry("headgate.cli.sim:sim", "Run the product against seeded faults.", MEASURE),
+    "bench": Entry("headgate.dev.bench:app", "Measure, each figure beside its floor.", MEASURE),
+    "sim": Entry("headgate.dev.sim:sim", "Run the product against seeded faults.", MEASURE),
 }
 
 

@@ -9,9 +9,9 @@ from datetime import datetime
 
 import typer
 
-from headgate.cli.jobs_tables import relative
+from headgate.cli.jobs.tables import relative
 from headgate.cli.output import console_for
-from headgate.domain.progress import Progress
+from headgate.domain.streams.progress import Progress
 
 NAME_WIDTH = 24
 _WIDEST = 100

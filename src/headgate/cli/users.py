@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, TypeVar, cast
 import typer
 
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 
 if TYPE_CHECKING:
-    from headgate.storage.api_tokens import ApiTokenLine
-    from headgate.storage.database import Tx
-    from headgate.storage.users import Role, User
+    from headgate.access.users import Access
+    from headgate.storage.access.api_tokens import ApiTokenLine
+    from headgate.storage.access.users import Role, User, UserLine
 
 app = typer.Typer(no_args_is_help=True, help="Add, list and remove the people who may sign in.")
 
@@ -36,9 +36,13 @@ RevokeTokens = Annotated[
 @app.command("list")
 def list_everybody(as_json: AsJson = False) -> None:
     """List the users."""
-    from headgate.storage.users import list_users
+    from headgate.storage.access.users import list_users
 
-    people = _with_database(list_users)
+    async def read(access: Access) -> list[UserLine]:
+        async with access.transaction() as tx:
+            return await list_users(tx)
+
+    people = _with_access(read)
     if as_json:
         print_json(people)
         return
@@ -52,48 +56,23 @@ def list_everybody(as_json: AsJson = False) -> None:
 @app.command()
 def add(name: Name, role: RoleOption = "member", password_stdin: FromStdin = False) -> None:
     """Add a user."""
-    from headgate.kernel.clock import RealClock
-    from headgate.kernel.ids import Ids
-    from headgate.kernel.randomness import Randomness
-    from headgate.storage.users import insert_user
-    from headgate.web.passwords import Passwords
+    from headgate.access.users import add_user
 
     checked = _role(role)
-    password = _password(name, from_stdin=password_stdin)
-    clock = RealClock()
-
-    async def insert(tx: Tx) -> None:
-        password_hash = await Passwords().hash(password)
-        user = await insert_user(
-            tx,
-            user_id=Ids(clock, Randomness()).new(),
-            name=name,
-            password_hash=password_hash,
-            role=checked,
-            now=clock.now(),
-        )
-        if user is None:
-            raise UserError(f"There is a user {name!r} already.", remedy="Choose another name.")
-
-    _with_database(insert)
+    typed = _password(from_stdin=password_stdin)
+    _with_access(lambda access: add_user(access, name=name, password=typed, role=checked))
     typer.echo(f"{name} can sign in now, as {checked}.")
 
 
 @app.command()
 def password(name: Name, password_stdin: FromStdin = False, revoke: RevokeTokens = None) -> None:
     """Set a new password; all sign-ins of the user end, and if wanted their API tokens."""
-    from headgate.web.accounts import set_password
-    from headgate.web.passwords import Passwords
+    from headgate.access.users import set_password
 
-    tokens = _with_database(lambda tx: _tokens_of(tx, name))
+    user, tokens = _with_access(lambda access: _user_and_tokens(access, name))
     revoke_tokens = bool(tokens) and _wants_tokens_revoked(tokens, revoke)
-    typed = _password(name, from_stdin=password_stdin)
-
-    async def change(tx: Tx) -> None:
-        user = await _find(tx, name)
-        await set_password(tx, user.id, await Passwords().hash(typed), revoke_tokens=revoke_tokens)
-
-    _with_database(change)
+    typed = _password(from_stdin=password_stdin)
+    _with_access(lambda access: set_password(access, user, typed, revoke_tokens=revoke_tokens))
     typer.echo(f"The password of {name} is changed, and all sign-ins ended.")
     if tokens:
         typer.echo("The API tokens are revoked." if revoke_tokens else "The API tokens still work.")
@@ -102,7 +81,7 @@ def password(name: Name, password_stdin: FromStdin = False, revoke: RevokeTokens
 @app.command("tokens")
 def list_tokens(name: Name, as_json: AsJson = False) -> None:
     """List the API tokens of a user, and when each was last used."""
-    tokens = _with_database(lambda tx: _tokens_of(tx, name))
+    _, tokens = _with_access(lambda access: _user_and_tokens(access, name))
     if as_json:
         print_json(tokens)
         return
@@ -116,72 +95,74 @@ def list_tokens(name: Name, as_json: AsJson = False) -> None:
 @app.command()
 def role(name: Name, new_role: Annotated[str, typer.Argument(help="`admin` or `member`.")]) -> None:
     """Change what a user may do."""
-    from headgate.storage.users import set_role
+    from headgate.access.users import change_role
 
     checked = _role(new_role)
 
-    async def change(tx: Tx) -> None:
-        user = await _find(tx, name)
-        if not await set_role(tx, user.id, checked):
-            raise _last_administrator(name)
+    async def change(access: Access) -> None:
+        await change_role(access, await _find(access, name), checked)
 
-    _with_database(change)
+    _with_access(change)
     typer.echo(f"{name} is {checked} now.")
 
 
 @app.command()
 def remove(name: Name, yes: Yes = False) -> None:
     """Remove a user with their sign-ins and API tokens."""
-    from headgate.storage.users import delete_user
+    from headgate.access.users import remove_user
 
-    confirm(f"Remove the user {name} with all sign-ins and API tokens?", yes=yes)
+    confirm(f"Remove the user {name} with all sessions and API tokens?", yes=yes)
 
-    async def delete(tx: Tx) -> None:
-        user = await _find(tx, name)
-        if not await delete_user(tx, user.id):
-            raise _last_administrator(name)
+    async def delete(access: Access) -> None:
+        await remove_user(access, await _find(access, name))
 
-    _with_database(delete)
+    _with_access(delete)
     typer.echo(f"{name} is removed.")
 
 
-def _with_database(work: Callable[[Tx], Awaitable[Result]]) -> Result:
-    """Do the work in one transaction on the database of the settings."""
+def _with_access(work: Callable[[Access], Awaitable[Result]]) -> Result:
+    """Do the work on the database of the settings."""
 
     async def run() -> Result:
+        from headgate.access.passwords import Passwords
+        from headgate.access.users import Access
         from headgate.app.server import open_server
         from headgate.kernel.clock import RealClock
+        from headgate.kernel.ids import Ids
+        from headgate.kernel.randomness import Randomness
         from headgate.kernel.settings import load_settings
         from headgate.storage.database import Database
         from headgate.storage.migrate import migrate
 
-        settings = load_settings()
+        settings, clock = load_settings(), RealClock()
         async with open_server(settings) as url:
             await migrate(url)
-            database = Database(url, RealClock(), size=2)
+            database = Database(url, clock, size=2)
             await database.open()
             try:
-                async with database.transaction() as tx:
-                    return await work(tx)
+                return await work(Access(database.transaction, Passwords(), Ids(clock, Randomness()), clock))
             finally:
                 await database.close()
 
     return asyncio.run(run())
 
 
-async def _find(tx: Tx, name: str) -> User:
-    from headgate.storage.users import get_user_by_name
+async def _find(access: Access, name: str) -> User:
+    from headgate.storage.access.users import get_user_by_name
 
-    user = await get_user_by_name(tx, name)
+    async with access.transaction() as tx:
+        user = await get_user_by_name(tx, name)
     if user is None:
-        raise UserError(f"There is no user {name!r}.", remedy="`headgate user list` shows them.")
+        raise NotFound(f"There is no user {name!r}.", remedy="`headgate user list` shows them.")
     return user
 
 
-async def _tokens_of(tx: Tx, name: str) -> list[ApiTokenLine]:
-    from headgate.storage.api_tokens import list_api_tokens
+async def _user_and_tokens(access: Access, name: str) -> tuple[User, list[ApiTokenLine]]:
+    from headgate.storage.access.api_tokens import list_api_tokens
 
-    return await list_api_tokens(tx, (await _find(tx, name)).id)
+    user = await _find(access, name)
+    async with access.transaction() as tx:
+        return user, await list_api_tokens(tx, user.id)
 
 
 def _token_row(token: ApiTokenLine) -> list[object]:
@@ -208,19 +189,9 @@ def _role(text: str) -> Role:
     return cast("Role", text)
 
 
-def _password(name: str, *, from_stdin: bool) -> str:
-    from headgate.web.password_rules import weakness
-
+def _password(*, from_stdin: bool) -> str:
     if from_stdin:
-        typed = sys.stdin.readline().rstrip("\n")
-    elif sys.stdin.isatty():
-        typed = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    else:
-        raise UserError("There is no terminal to ask for the password.", remedy="Use --password-stdin.")
-    if reason := weakness(typed, name=name):
-        raise UserError(reason)
-    return typed
-
-
-def _last_administrator(name: str) -> UserError:
-    return UserError(f"{name} is the last administrator.", remedy="Make somebody else one first.")
+        return sys.stdin.readline().rstrip("\n")
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    raise UserError("There is no terminal to ask for the password.", remedy="Use --password-stdin.")

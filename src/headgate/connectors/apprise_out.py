@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from headgate.connectors.push_guard import guarded
 from headgate.domain.errors import Ambiguous, Elsewhere, RateLimited, Transient, UserError
-from headgate.domain.push_reach import PushLimits, Reach
+from headgate.domain.notifications.push_reach import PushLimits, Reach
 from headgate.kernel.logs import MASK
 
 TIMEOUT_S = 20.0

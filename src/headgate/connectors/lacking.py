@@ -7,8 +7,8 @@ from datetime import datetime
 
 from headgate.connectors.protocol import FoundChannel, MediaHandle, Part, Sent
 from headgate.domain.errors import Malformed
-from headgate.domain.listings import Listed, Swept
-from headgate.domain.messages import Head, Lens, LiveEvent, Message, Page, Span
+from headgate.domain.listings.listings import Listed, Swept
+from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 
 
 class ListingLink:

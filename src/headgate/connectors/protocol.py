@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from headgate.domain.errors import WorkError
-from headgate.domain.listings import Listed, Swept
-from headgate.domain.messages import Head, Lens, LiveEvent, Message, Page, Span
+from headgate.domain.listings.listings import Listed, Swept
+from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 
 Capability = Literal[
     "streams", "live", "listings", "sweep", "find", "anonymous", "download", "send", "forward", "bulk_heads"
@@ -148,7 +148,7 @@ class Link(Protocol):
     ) -> Page:
         """Read one page of a hole, newest first; `bound` is the head fetched before, plus one.
 
-        The connector states what the page proves (`headgate.domain.coverage.proven_span`), because only it
+        The connector states what the page proves (`domain.streams.coverage.proven_span`), because only it
         knows its page size, its guarantees and the age of a position. A page may hold messages and yet prove
         nothing: all of them are younger than the settle margin. `bookmark` is empty, or that of an earlier
         page of the same hole: then the page goes on below it.

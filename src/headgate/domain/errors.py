@@ -1,7 +1,9 @@
 """The errors that the core acts on, by class alone.
 
 HeadgateError                 anything we raise on purpose
-├── UserError                 a person can mend it: what happened, and what to do
+├── UserError                 a person can fix it: what happened, and what to do
+│   ├── NotFound              what was named does not exist
+│   └── Forbidden             this user may not do it
 └── WorkError                 what a piece of work can end with
     ├── Transient             may succeed if tried again; unknown errors count as this
     │   └── Absent            not there at the moment, says whoever was asked: it is not their fault
@@ -22,17 +24,27 @@ class HeadgateError(Exception):
 
 
 class UserError(HeadgateError):
-    """Something that a person can mend; the remedy says how."""
+    """Something that a person can fix; the remedy says how."""
 
     exit_code = 1
 
-    def __init__(self, message: str, *, remedy: str = "") -> None:
+    def __init__(self, message: str, *, remedy: str = "", field: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+        self.field = field
+        """The input that the error is about, by the name that it has everywhere; empty if there is none."""
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}".strip()
+
+
+class NotFound(UserError):
+    """What was named does not exist."""
+
+
+class Forbidden(UserError):
+    """This user may not do it."""
 
 
 class WorkError(HeadgateError):

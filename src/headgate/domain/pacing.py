@@ -12,7 +12,7 @@ pushed the arrival time on by (n - 1) T, and the last came no earlier than the t
 (n - 1) T <= W + grace + tolerance <= W + (b - 1) T. Hence n <= W / T + b: never more than the rate times the
 span, plus the burst. The order of the calls, restarts and slower rates in between do not matter.
 
-`headgate.storage.lanes` does the same in one SQL statement; a test compares the two. Times are in seconds.
+`lane_take` does the same in the database; a test compares the two. Times are in seconds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Texts from platforms, made fit to be stored."""
+"""Texts from platforms and people, cleaned so that they can be stored."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from hashlib import sha256
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -14,6 +15,7 @@ MAX_KEY_BYTES = 1000
 """An index row holds 2,704 bytes; the widest index has two keys and an id."""
 _STAND_IN = re.compile("…#[0-9a-f]{16}$")
 _GREATEST = 2**63 - 1
+MAX_TYPED_LENGTH = 200
 
 
 def is_key(text: str) -> bool:
@@ -49,3 +51,9 @@ def containing(typed: str) -> str | None:
 def storable(text: str) -> str:
     """Return a text without what PostgreSQL cannot hold: NUL, and halves of characters."""
     return _UNSTORABLE.sub(lambda found: "" if found[0] == "\x00" else "\ufffd", text)
+
+
+def typed_text(text: str, *, max_length: int = MAX_TYPED_LENGTH) -> str:
+    """Return a line of text without control characters, which PostgreSQL would refuse or pages would hide."""
+    shown = "".join(sign for sign in text if unicodedata.category(sign)[0] != "C")
+    return " ".join(shown.split())[:max_length]

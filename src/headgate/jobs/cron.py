@@ -12,8 +12,8 @@ from croniter import croniter
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, RunnerName
 from headgate.kernel.clock import Clock
-from headgate.storage import cron
 from headgate.storage.database import Database, Tx
+from headgate.storage.jobs import cron
 
 ONLY_KEY = "all"
 

@@ -23,11 +23,12 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
 from headgate.kernel.randomness import Randomness
-from headgate.storage import engine
-from headgate.storage.database import Collided, Database, DatabaseAway, Tx
-from headgate.storage.dead_letters import DeadLetter, bury
-from headgate.storage.engine import LostJob
+from headgate.storage.database import Database, Tx
+from headgate.storage.errors import Collided, DatabaseAway
 from headgate.storage.group_commit import GroupCommit
+from headgate.storage.jobs import engine
+from headgate.storage.jobs.dead_letters import DeadLetter, bury
+from headgate.storage.jobs.engine import LostJob
 
 log = get_logger("jobs")
 

@@ -10,9 +10,9 @@ from enum import Enum
 from typing import Generic, TypeVar
 from uuid import UUID
 
-from headgate.storage import engine
 from headgate.storage.database import Database, Statement, Tx
 from headgate.storage.group_commit import GroupCommit
+from headgate.storage.jobs import engine
 
 K = TypeVar("K")
 

@@ -9,9 +9,9 @@ from headgate.domain.errors import UserError
 from headgate.jobs.kinds import Kinds, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.logs import get_logger
-from headgate.storage import dead_letters, engine
 from headgate.storage.database import Tx
-from headgate.storage.dead_letters import DeadLetter, State
+from headgate.storage.jobs import dead_letters, engine
+from headgate.storage.jobs.dead_letters import DeadLetter, State
 
 log = get_logger("jobs")
 

@@ -9,8 +9,13 @@ from headgate.jobs.cron import recurring
 from headgate.jobs.kinds import Kind, Kinds
 from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.settings import JobsSettings
-from headgate.storage import engine, lanes, login_attempts, media, run_controls, scans
+from headgate.storage.access import login_attempts
 from headgate.storage.database import Tx
+from headgate.storage.jobs import engine
+from headgate.storage.lanes import lanes
+from headgate.storage.reminders import media
+from headgate.storage.sending import run_controls
+from headgate.storage.streams import scans
 
 KEEP_LANE_CHANGES = timedelta(days=30)
 KEEP_SCANS = timedelta(days=30)

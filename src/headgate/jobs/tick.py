@@ -19,9 +19,11 @@ from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
-from headgate.storage import breakers, dead_letters, engine
-from headgate.storage.clock_repair import Steps, repair_clock_rewind
-from headgate.storage.database import Database, Refused, Tx
+from headgate.storage.database import Database, Tx
+from headgate.storage.errors import Refused
+from headgate.storage.jobs import dead_letters, engine
+from headgate.storage.jobs.clock_repair import Steps, repair_clock_rewind
+from headgate.storage.lanes import breakers
 
 log = get_logger("jobs")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headgate.jobs.kinds import Wake
-from headgate.storage import engine
 from headgate.storage.database import Tx
+from headgate.storage.jobs import engine
 
 
 async def enqueue(tx: Tx, wakes: Iterable[Wake]) -> int:

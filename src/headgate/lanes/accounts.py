@@ -8,9 +8,9 @@ from uuid import UUID
 from headgate.domain.errors import AuthFailed, Restricted
 from headgate.kernel.logs import get_logger
 from headgate.lanes.links import AccountRef
-from headgate.storage.channels import suspend_account
+from headgate.storage.channels.channels import suspend_account
 from headgate.storage.database import Database
-from headgate.storage.watches import pass_on
+from headgate.storage.streams.watches import pass_on
 
 log = get_logger("lanes")
 

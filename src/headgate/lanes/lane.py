@@ -28,9 +28,9 @@ from headgate.domain.pacing import (
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import get_logger
 from headgate.lanes import measures
-from headgate.storage import lanes as rows
 from headgate.storage.database import Database
 from headgate.storage.gathering import Gatherer
+from headgate.storage.lanes import lanes as rows
 
 log = get_logger("lanes")
 

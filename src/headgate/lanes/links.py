@@ -16,7 +16,7 @@ from headgate.lanes.lane import Lanes
 from headgate.lanes.plans import plan_lanes
 from headgate.storage.database import Tx
 from headgate.storage.gathering import Gatherer
-from headgate.storage.hosts import HostName
+from headgate.storage.listings.hosts import HostName
 from headgate.storage.vault import Vault
 
 HOST_KINDS: frozenset[CallKind] = frozenset({"list", "sweep", "find"})

@@ -18,10 +18,10 @@ from psycopg.pq import PGconn, Ping, TransactionStatus
 from psycopg.rows import RowMaker, class_row, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed
 
-from headgate.domain.errors import HeadgateError, Transient, WorkError
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import get_logger
 from headgate.storage.arrays import QuickListDumper
+from headgate.storage.errors import COLLISIONS, Collided, DatabaseAway, Refused, is_refusal
 from headgate.storage.queries import Query
 
 Row = TypeVar("Row")
@@ -37,44 +37,6 @@ _CLEAN_UP_S = 5.0
 _SESSION = (
     "-c jit=off -c timezone=UTC -c statement_timeout=60000 -c idle_in_transaction_session_timeout=60000"
 )
-
-
-class DatabaseAway(Transient):
-    """The connection to the database was lost in the middle of the work."""
-
-
-class Refused(WorkError):
-    """The database does not take what was to be written, and would not take it the next time either."""
-
-    retryable = False
-
-
-class Collided(HeadgateError):
-    """The database ended the transaction, by a deadlock or a time limit: nothing of it was written."""
-
-
-_COLLISIONS = (
-    psycopg.errors.DeadlockDetected,
-    psycopg.errors.SerializationFailure,
-    psycopg.errors.LockNotAvailable,
-    psycopg.errors.QueryCanceled,
-)
-"""Deadlocks, and the server's limits on statements and locks."""
-
-
-def is_away(error: BaseException) -> bool:
-    """Tell whether an error says that the server was not to be had or went away."""
-    if not isinstance(error, psycopg.OperationalError):
-        return isinstance(error, DatabaseAway)
-    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
-
-
-def is_refusal(error: psycopg.Error) -> bool:
-    """Tell whether a row is to blame: not the server's state, nor a statement that is wrong for every row."""
-    if isinstance(error, psycopg.OperationalError):
-        # Too large for an index or a page.
-        return error.sqlstate is not None and error.sqlstate.startswith("54")
-    return not isinstance(error, psycopg.ProgrammingError | psycopg.InterfaceError)
 
 
 @dataclass(frozen=True)
@@ -349,7 +311,7 @@ def _explained(connection: Connection) -> Generator[None, None, None]:
     except psycopg.OperationalError as error:
         if connection.closed:
             raise _loss(str(error)) from error
-        if isinstance(error, _COLLISIONS):
+        if isinstance(error, COLLISIONS):
             raise Collided(f"another change was in the way: {error.diag.message_primary}") from error
         raise
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from headgate.storage.database import Tx, connect
 from headgate.storage.queries import load_queries
 
-Q = load_queries("describe")
+Q = load_queries(__name__)
 
 
 @dataclass(frozen=True)

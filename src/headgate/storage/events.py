@@ -11,7 +11,7 @@ from uuid import UUID
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 
-Q = load_queries("events")
+Q = load_queries(__name__)
 
 CHANNEL = "headgate_event"
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from headgate.storage.database import DatabaseAway
+from headgate.storage.errors import DatabaseAway
 
 Question = TypeVar("Question")
 Reply = TypeVar("Reply")

@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from headgate.storage.database import Database, DatabaseAway, Statement
+from headgate.storage.database import Database, Statement
+from headgate.storage.errors import DatabaseAway
 
 MOST = 50
 """Callers that share a transaction at most, which bounds what a failure repeats."""

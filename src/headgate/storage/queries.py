@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import LiteralString, cast
 
+PACKAGE = "headgate.storage"
 _NAME = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*)\s*$", re.MULTILINE)
 _PARAMETER = re.compile(r"%\((?P<name>\w+)\)s")
 
@@ -50,14 +51,20 @@ class QueryFile:
 
 
 def load_queries(module: str) -> QueryFile:
-    """Return the statements of `<module>.sql` in this folder."""
-    file = f"{module}.sql"
-    text = resources.files("headgate.storage").joinpath(file).read_text(encoding="utf-8")
-    return QueryFile(file, text)
+    """Return the statements of the `.sql` file beside a module, which passes its `__name__`."""
+    package, _, name = module.rpartition(".")
+    folder = package.removeprefix(PACKAGE).removeprefix(".").replace(".", "/")
+    text = resources.files(package).joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    return QueryFile(f"{folder}/{name}.sql" if folder else f"{name}.sql", text)
 
 
 def list_query_files() -> list[QueryFile]:
     """Return every query file of the product, for the tests that prepare them all."""
-    folder = resources.files("headgate.storage")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [load_queries(name.removesuffix(".sql")) for name in names if name != "schema.sql"]
+    folder = resources.files(PACKAGE)
+    rooms = [entry.name for entry in folder.iterdir() if entry.is_dir() and entry.name != "migrations"]
+    return [
+        load_queries(f"{package}.{entry.name.removesuffix('.sql')}")
+        for package in [PACKAGE, *(f"{PACKAGE}.{room}" for room in sorted(rooms))]
+        for entry in sorted(resources.files(package).iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".sql") and entry.name != "schema.sql"
+    ]

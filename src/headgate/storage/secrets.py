@@ -14,7 +14,7 @@ from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 from headgate.storage.vault import KEY_FILE, Sealed, Vault, make_vault, read_vault
 
-Q = load_queries("secrets")
+Q = load_queries(__name__)
 
 _INSTANCE = "instance"
 _FINGERPRINT = "fingerprint"

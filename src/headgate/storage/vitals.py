@@ -9,11 +9,12 @@ from datetime import datetime
 
 import psycopg
 
-from headgate.storage import dead_letters, engine
-from headgate.storage.database import DatabaseAway, Tx, connect
+from headgate.storage.database import Tx, connect
+from headgate.storage.errors import DatabaseAway
+from headgate.storage.jobs import dead_letters, engine
 from headgate.storage.queries import load_queries
 
-Q = load_queries("vitals")
+Q = load_queries(__name__)
 
 
 @dataclass(frozen=True)

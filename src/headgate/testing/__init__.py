@@ -8,12 +8,12 @@ link = await SimulatedConnector(world).open("reader", {})
 """
 
 from headgate.kernel.clock import VirtualClock
-from headgate.testing.content import file_of
-from headgate.testing.demo_world import build_demo_world
-from headgate.testing.faults import FaultRates
-from headgate.testing.platform import SimulatedConnector
-from headgate.testing.profiles import PRESETS, Profile
-from headgate.testing.world import World
+from headgate.testing.content.content import file_of
+from headgate.testing.content.demo_world import build_demo_world
+from headgate.testing.platform.connector import SimulatedConnector
+from headgate.testing.platform.faults import FaultRates
+from headgate.testing.platform.profiles import PRESETS, Profile
+from headgate.testing.platform.world import World
 
 __all__ = [
     "PRESETS",

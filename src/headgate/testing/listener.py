@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from headgate.connectors.protocol import Link
-from headgate.domain.messages import LiveEvent
+from headgate.domain.streams.messages import LiveEvent
 
 _TURNS = 12
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from headgate.domain.errors import Ambiguous, Transient
-from headgate.domain.push_reach import PushLimits, Reach
-from headgate.testing.platform_state import PlatformState
+from headgate.domain.notifications.push_reach import PushLimits, Reach
+from headgate.testing.platform.platform_state import PlatformState
 
 RECEIVER = "receiver"
 

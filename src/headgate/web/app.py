@@ -6,16 +6,16 @@ from fastapi import FastAPI
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from headgate import __version__
+from headgate.access.passwords import Passwords
 from headgate.storage import events
 from headgate.web import api, pages
-from headgate.web.assets import load_assets
 from headgate.web.door import install
 from headgate.web.errors import install_errors
 from headgate.web.events import EventHub
-from headgate.web.headers import Outside
-from headgate.web.health import Readiness
+from headgate.web.http.assets import load_assets
+from headgate.web.http.headers import Outside
+from headgate.web.http.health import Readiness
 from headgate.web.parts import Site, WebParts
-from headgate.web.passwords import Passwords
 from headgate.web.render import Renderer
 
 _LARGEST_BODY_BYTES = 1024 * 1024

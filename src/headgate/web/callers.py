@@ -9,14 +9,14 @@ from uuid import UUID
 
 from fastapi import Depends, HTTPException, Request
 
-from headgate.outflow.inbox import Unread, count_unread
-from headgate.storage import api_tokens, user_sessions
-from headgate.storage.api_tokens import Scope
+from headgate.access.tokens import csrf_token, token_hash
+from headgate.outflow.notifications.inbox import Unread, count_unread
+from headgate.storage.access import api_tokens, user_sessions
+from headgate.storage.access.api_tokens import Scope
+from headgate.storage.access.users import Role
 from headgate.storage.database import Tx
-from headgate.storage.users import Role
+from headgate.web.cookies import COOKIE
 from headgate.web.parts import site_of
-from headgate.web.sessions import COOKIE
-from headgate.web.tokens import csrf_token, token_hash
 
 _TOUCH_AFTER = timedelta(minutes=1)
 _IMPLIED: dict[Scope, frozenset[Scope]] = {

@@ -8,15 +8,15 @@ from uuid import UUID
 
 from fastapi import HTTPException
 
-from headgate.storage.channel_overview import ChannelPlace
-from headgate.storage.follows import FollowPlace
-from headgate.storage.items import Place
-from headgate.storage.notifications import Place as NotificationPlace
-from headgate.storage.push_addresses import PushPlace
-from headgate.storage.reminder_overview import ReminderPlace
-from headgate.storage.run_overview import RunPlace
-from headgate.storage.series import SeriesName
-from headgate.storage.targets import TargetPlace
+from headgate.storage.catalogue.items import Place
+from headgate.storage.channels.channel_overview import ChannelPlace
+from headgate.storage.listings.series import SeriesName
+from headgate.storage.notifications.follows import FollowPlace
+from headgate.storage.notifications.notifications import Place as NotificationPlace
+from headgate.storage.notifications.push_addresses import PushPlace
+from headgate.storage.reminders.reminder_overview import ReminderPlace
+from headgate.storage.reminders.targets import TargetPlace
+from headgate.storage.sending.run_overview import RunPlace
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -22,10 +22,10 @@ from fastapi.routing import APIRoute
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.routing import BaseRoute
 
-from headgate.storage.api_tokens import Scope
+from headgate.storage.access.api_tokens import Scope
 from headgate.web.callers import Caller, identify
-from headgate.web.csrf import check_csrf, check_origin
-from headgate.web.hosts import is_local
+from headgate.web.http.csrf import check_csrf, check_origin
+from headgate.web.http.hosts import is_local
 from headgate.web.parts import site_of
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])

@@ -12,14 +12,24 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
-from headgate.domain.errors import Elsewhere, Gone, Malformed, RateLimited, UserError, WorkError
+from headgate.domain.errors import (
+    Elsewhere,
+    Forbidden,
+    Gone,
+    Malformed,
+    NotFound,
+    RateLimited,
+    UserError,
+    WorkError,
+)
 from headgate.kernel.logs import get_logger, mask_url
-from headgate.storage.database import Collided, DatabaseAway
-from headgate.web.headers import security_headers
+from headgate.storage.errors import Collided, DatabaseAway
+from headgate.web.http.headers import security_headers
 from headgate.web.parts import site_of
 
 log = get_logger("web")
 
+_STATUS = {NotFound: 404, Forbidden: 403}
 _FOR_PROGRAMS = ("/api/", "/events", "/metrics", "/readyz", "/healthz")
 _WORDS = {
     400: "That request makes no sense.",
@@ -94,8 +104,9 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
 
 
 async def _on_user_error(request: Request, error: Exception) -> Response:
-    """Answer with what is wrong and how to mend it."""
-    return await answer_error(request, 422, str(error))
+    """Answer with what is wrong and how to fix it."""
+    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 422)
+    return await answer_error(request, status, str(error))
 
 
 async def _on_work_error(request: Request, error: Exception) -> Response:

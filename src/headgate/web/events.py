@@ -17,13 +17,13 @@ from uuid import UUID
 
 from fastapi import HTTPException
 
+from headgate.access.sessions import SESSION_EVENT
 from headgate.kernel import metrics
-from headgate.storage import user_sessions
-from headgate.storage.database import DatabaseAway
+from headgate.storage.access import user_sessions
+from headgate.storage.errors import DatabaseAway
 from headgate.storage.events import Event
 from headgate.web.callers import Caller
 from headgate.web.parts import Site
-from headgate.web.sessions import SESSION_EVENT
 
 REFRESH = "refresh"
 """Something may have been missed: look at everything again."""

@@ -11,26 +11,28 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Request
 
+from headgate.access.users import Access
 from headgate.domain.errors import Elsewhere
 from headgate.domain.pacing import LanePlan
-from headgate.domain.schedule_knobs import IntakeKnobs
-from headgate.intake.listing_sources import ListingSources
-from headgate.intake.rules import RulesCache
+from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.intake.channels.rules import RulesCache
+from headgate.intake.listings.sources import ListingSources
 from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.settings import WebSettings
 from headgate.lanes.links import Links
-from headgate.outflow.preflight import LanePlans, Preflight
-from headgate.outflow.push_addresses import PushAddresses
-from headgate.storage.database import Database, DatabaseAway, Tx
+from headgate.outflow.notifications.push_addresses import PushAddresses
+from headgate.outflow.reminders.preflight import LanePlans, Preflight
+from headgate.storage.database import Database, Tx
+from headgate.storage.errors import DatabaseAway
 from headgate.storage.listen import Listener
 
 if TYPE_CHECKING:
-    from headgate.web.assets import Assets
+    from headgate.access.links import EntryLink
+    from headgate.access.passwords import Passwords
     from headgate.web.events import EventHub
-    from headgate.web.health import Readiness
-    from headgate.web.links import EntryLink
-    from headgate.web.passwords import Passwords
+    from headgate.web.http.assets import Assets
+    from headgate.web.http.health import Readiness
     from headgate.web.render import Renderer
 
 PATIENCE_S = 5.0
@@ -80,6 +82,12 @@ class Site:
     passwords: Passwords
     hub: EventHub
     readiness: Readiness
+
+    @property
+    def access(self) -> Access:
+        """What actions on users and tokens work with."""
+        parts = self.parts
+        return Access(self.transaction, self.passwords, parts.ids, parts.real_clock)
 
     @property
     def preflight(self) -> Preflight:

@@ -8,14 +8,14 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from headgate import __version__
-from headgate.domain.listing_words import breaker_text, look_reason_text, tier_word
-from headgate.domain.recurrence import describe
-from headgate.domain.rhythm import tier_text
-from headgate.domain.windows import minute_text
+from headgate.domain.listings.rhythm import tier_text
+from headgate.domain.reminders.recurrence import describe
+from headgate.domain.reminders.windows import minute_text
+from headgate.domain.words.listing_words import breaker_text, look_reason_text, tier_word
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import mask_url
 from headgate.web import wording
-from headgate.web.assets import Assets
+from headgate.web.http.assets import Assets
 
 
 class Renderer:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from fastapi import Request
 from starlette.datastructures import FormData
 
 from headgate.domain.errors import UserError
 
-_LONGEST = 200
 _MOST_FIELDS = 10_000
 _LARGEST_FIELD_BYTES = 8 * 1000 * 1000
 """Room for the ids of a hundred thousand groups; what a whole request may have is limited before."""
@@ -25,12 +22,6 @@ async def read_form(request: Request) -> FormData:
 def mend(error: UserError) -> str:
     """Return what is wrong and what to do, to somebody who has a page and no command line."""
     return error.message if "`headgate " in error.remedy else str(error)
-
-
-def typed_text(text: str, *, longest: int = _LONGEST) -> str:
-    """Return a line of text without control characters, which PostgreSQL would refuse or pages would hide."""
-    shown = "".join(sign for sign in text if unicodedata.category(sign)[0] != "C")
-    return " ".join(shown.split())[:longest]
 
 
 def local_path(target: str) -> str:

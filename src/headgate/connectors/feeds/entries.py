@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from headgate.connectors.feeds.raw import RawEntry
-from headgate.domain.listings import BadEntry, Entry
+from headgate.domain.listings.listings import BadEntry, Entry
 
 MOST_ENTRIES = 2000
 _MOST_BAD = 100

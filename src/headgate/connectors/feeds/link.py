@@ -15,7 +15,7 @@ from headgate.connectors.feeds.parsing import ParsedFeed, is_page, parse_feed
 from headgate.connectors.lacking import ListingLink
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import Malformed, Transient
-from headgate.domain.listings import Listed
+from headgate.domain.listings.listings import Listed
 from headgate.kernel.clock import Clock
 from headgate.kernel.masking import mask_addresses
 

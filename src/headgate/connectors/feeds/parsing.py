@@ -13,7 +13,7 @@ from headgate.connectors.feeds.quick_xml import parse_quickly
 from headgate.connectors.feeds.raw import RawFeed
 from headgate.connectors.feeds.xml_feeds import parse_xml
 from headgate.domain.errors import Malformed
-from headgate.domain.listings import BadEntry, Entry
+from headgate.domain.listings.listings import BadEntry, Entry
 
 _TITLE_CHARACTERS = 300
 _PAGE = re.compile(

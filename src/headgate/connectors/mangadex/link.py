@@ -23,7 +23,7 @@ from headgate.connectors.mangadex.shapes import (
 )
 from headgate.connectors.mangadex.sweeping import sweep_part
 from headgate.connectors.protocol import FoundChannel
-from headgate.domain.listings import Listed, Swept
+from headgate.domain.listings.listings import Listed, Swept
 from headgate.kernel.clock import Clock
 
 _HOME = "mangadex.org"

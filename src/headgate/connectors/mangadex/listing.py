@@ -27,7 +27,7 @@ from headgate.connectors.mangadex.shapes import (
     manga_of,
     time_of,
 )
-from headgate.domain.listings import Listed
+from headgate.domain.listings.listings import Listed
 
 WINDOW = 10_000
 """The API answers no further: offset and limit together stay within it."""

@@ -10,7 +10,7 @@ from typing import cast
 
 from headgate.connectors.mangadex.errors import NotUnderstood
 from headgate.connectors.protocol import FoundChannel
-from headgate.domain.listings import BadEntry, Entry
+from headgate.domain.listings.listings import BadEntry, Entry
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _NO_GROUP = "no group"

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from headgate.connectors.mangadex.http import Answer, Api, Params
 from headgate.connectors.mangadex.listing import ALL_RATINGS, WINDOW, WITH_GROUPS
 from headgate.connectors.mangadex.shapes import BadChapter, Chapter, chapters_of, collection_of, time_of
-from headgate.domain.listings import BadEntry, Entry, Swept
+from headgate.domain.listings.listings import BadEntry, Entry, Swept
 
 _PAGE = 100
 _OVERLAP = timedelta(seconds=60)

@@ -9,7 +9,7 @@ from unittest import SkipTest
 
 from headgate.connectors.protocol import Capability, Connector, Link
 from headgate.domain.errors import RateLimited, WorkError
-from headgate.domain.messages import Message
+from headgate.domain.streams.messages import Message
 
 T = TypeVar("T")
 

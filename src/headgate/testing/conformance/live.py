@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from headgate.domain.messages import LiveEvent, Message
+from headgate.domain.streams.messages import LiveEvent, Message
 from headgate.testing.conformance.harness import ConnectorUnderTest, expect
 from headgate.testing.conformance.walk import covers, walk_stream
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headgate.domain.errors import Gone
-from headgate.domain.messages import Span
+from headgate.domain.streams.messages import Span
 from headgate.testing.conformance.harness import ConnectorUnderTest, expect
 from headgate.testing.conformance.walk import bound_of, read_page, walk_stream
 

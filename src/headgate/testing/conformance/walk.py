@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from headgate.domain.messages import Lens, Message, Page, Span
+from headgate.domain.streams.messages import Lens, Message, Page, Span
 from headgate.testing.conformance.harness import ConnectorUnderTest, expect
 
 _MOST_PAGES = 500

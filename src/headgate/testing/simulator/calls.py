@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from headgate.testing.call_log import Call
+from headgate.testing.platform.call_log import Call
+from headgate.testing.platform.world import World
 from headgate.testing.simulator.person import Off, Person
 from headgate.testing.simulator.under_way import UNDER_WAY_S, over_at_s
-from headgate.testing.world import World
 
 WINDOW_S = 60.0
 REFUSALS = frozenset({"SimBanned", "SimAuthError"})

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from uuid import UUID
 
-from headgate.domain.filters import KEPT
+from headgate.domain.streams.filters import KEPT
 from headgate.storage.database import Connection, Tx
+from headgate.testing.platform.world import World
 from headgate.testing.simulator.truth import Channel, Form, Held, Place, read_channels
-from headgate.testing.world import World
 
 
 async def check_always(world: World, director: Connection) -> list[str]:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from headgate.kernel.randomness import Randomness
-from headgate.testing.content import SimFile, file_of
+from headgate.testing.content.content import SimFile, file_of
+from headgate.testing.platform.streams import Stream
+from headgate.testing.platform.world import World
 from headgate.testing.simulator.stage import Stage
-from headgate.testing.streams import Stream
-from headgate.testing.world import World
 
 RECENT = 6
 MOST_MOVES = 1

@@ -17,7 +17,8 @@ from psycopg import waiting
 from psycopg.abc import PQGen
 
 from headgate.kernel.clock import Clock
-from headgate.storage.database import Connection, Database, DatabaseAway, Statement, Tx
+from headgate.storage.database import Connection, Database, Statement, Tx
+from headgate.storage.errors import DatabaseAway
 from headgate.storage.queries import Query
 from headgate.testing.simulator.stage import Stage
 

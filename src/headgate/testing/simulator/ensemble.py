@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from headgate.kernel.randomness import Randomness
 from headgate.storage.database import Connection
-from headgate.testing.platform import SimulatedConnector
+from headgate.testing.platform.connector import SimulatedConnector
+from headgate.testing.platform.world import World
 from headgate.testing.receiver import Receiver
 from headgate.testing.simulator.process import Process, ProductFactory
 from headgate.testing.simulator.stage import Stage
-from headgate.testing.world import World
 
 
 @dataclass

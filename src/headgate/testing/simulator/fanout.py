@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from headgate.domain.windows import Window
+from headgate.domain.reminders.windows import Window
 from headgate.jobs.letters import replay
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.storage.database import Connection
-from headgate.testing.faults import FaultRates
-from headgate.testing.profiles import Profile, plain
+from headgate.testing.platform.faults import FaultRates
+from headgate.testing.platform.profiles import Profile, plain
+from headgate.testing.platform.world import World
 from headgate.testing.simulator.company import Company
 from headgate.testing.simulator.database import StagedDatabase, connect_shadowed
 from headgate.testing.simulator.ensemble import Ensemble
@@ -24,7 +25,6 @@ from headgate.testing.simulator.operator import Operator
 from headgate.testing.simulator.process import Process, ProductFactory
 from headgate.testing.simulator.stage import Perils, Stage, StageClock, TrueClock
 from headgate.testing.simulator.steering import Steering
-from headgate.testing.world import World
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 LOOK_S = 2.0

@@ -8,16 +8,16 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from headgate.domain.recurrence import daily
-from headgate.domain.windows import Window
+from headgate.domain.reminders.recurrence import daily
+from headgate.domain.reminders.windows import Window
 from headgate.kernel.ids import Ids
-from headgate.outflow import reminders
-from headgate.outflow.drafts import Draft, DraftPart
-from headgate.outflow.runs import make_run
-from headgate.storage.channels import upsert_account
+from headgate.outflow.reminders import reminders
+from headgate.outflow.reminders.drafts import Draft, DraftPart
+from headgate.outflow.reminders.runs import make_run
+from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Tx
-from headgate.storage.media import add_media
-from headgate.testing.world import World
+from headgate.storage.reminders.media import add_media
+from headgate.testing.platform.world import World
 
 PICTURE = bytes(range(256)) * 40
 FIRST_FIRE = 9 * 60

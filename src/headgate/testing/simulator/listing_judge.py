@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from headgate.domain.chapters import canonical_number
+from headgate.domain.listings.chapters import canonical_number
 from headgate.storage.database import Connection
 from headgate.testing.receiver import RECEIVER
 

@@ -11,20 +11,23 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.listings import Entry
+from headgate.domain.listings.listings import Entry
 from headgate.jobs.letters import replay
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.outflow.follows import follow
-from headgate.storage import hosts, listings, push_addresses, series, users
-from headgate.storage.channels import upsert_account
+from headgate.outflow.notifications.follows import follow
+from headgate.storage.access import users
+from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Connection, Tx
-from headgate.storage.follows import Per, Subject, Switches
-from headgate.storage.hosts import HostName
-from headgate.storage.push_addresses import URL, secret_owner
+from headgate.storage.listings import hosts, listings, series
+from headgate.storage.listings.hosts import HostName
+from headgate.storage.notifications import push_addresses
+from headgate.storage.notifications.follows import Per, Subject, Switches
+from headgate.storage.notifications.push_addresses import URL, secret_owner
 from headgate.storage.secrets import open_vault, put_secret
-from headgate.testing.faults import FaultRates
-from headgate.testing.profiles import Profile, plain
+from headgate.testing.platform.faults import FaultRates
+from headgate.testing.platform.profiles import Profile, plain
+from headgate.testing.platform.world import World
 from headgate.testing.receiver import RECEIVER
 from headgate.testing.simulator.company import Company
 from headgate.testing.simulator.database import StagedDatabase, connect_shadowed
@@ -33,7 +36,6 @@ from headgate.testing.simulator.listing_judge import find_lost, find_unpushed, f
 from headgate.testing.simulator.operator import Operator
 from headgate.testing.simulator.process import ProductFactory
 from headgate.testing.simulator.stage import Perils, Stage, StageClock, TrueClock
-from headgate.testing.world import World
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 LOOK_S = 2.0

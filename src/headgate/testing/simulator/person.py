@@ -14,20 +14,21 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from headgate.domain.errors import AuthFailed, Restricted, UserError, WorkError
-from headgate.intake import requests
-from headgate.intake.misses import retry_misses
+from headgate.intake.channels import requests
+from headgate.intake.streams.misses import retry_misses
 from headgate.jobs.letters import replay
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.storage import intake_settings
-from headgate.storage.channels import list_accounts
-from headgate.storage.database import DatabaseAway, Tx
+from headgate.storage.channels import intake_settings
+from headgate.storage.channels.channels import list_accounts
+from headgate.storage.channels.requests import Direction, ScanWish, Tier
+from headgate.storage.database import Tx
+from headgate.storage.errors import DatabaseAway
 from headgate.storage.queries import QueryFile
-from headgate.storage.requests import Direction, ScanWish, Tier
+from headgate.testing.platform.world import World
 from headgate.testing.simulator.database import StagedDatabase
 from headgate.testing.simulator.process import Product
 from headgate.testing.simulator.stage import Stage
-from headgate.testing.world import World
 
 T = TypeVar("T")
 

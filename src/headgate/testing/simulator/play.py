@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.storage.database import Connection
-from headgate.testing.faults import FaultRates
-from headgate.testing.profiles import PRESETS
+from headgate.testing.platform.faults import FaultRates
+from headgate.testing.platform.profiles import PRESETS
+from headgate.testing.platform.world import World
 from headgate.testing.simulator.calls import check_calls, count_reads
 from headgate.testing.simulator.checks import check_always, check_rest
 from headgate.testing.simulator.company import Company
@@ -21,7 +22,6 @@ from headgate.testing.simulator.person import Person
 from headgate.testing.simulator.process import ProductFactory
 from headgate.testing.simulator.punctuality import Punctuality
 from headgate.testing.simulator.stage import Perils, Stage, StageClock, TrueClock
-from headgate.testing.world import World
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ACCOUNTS = ("reader", "second")

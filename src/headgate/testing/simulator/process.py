@@ -18,8 +18,9 @@ from headgate.jobs.kinds import Kinds
 from headgate.jobs.stepper import ClaimedJob, Stepper
 from headgate.kernel.clock import Clock
 from headgate.kernel.randomness import Randomness
-from headgate.outflow.push_out import Pusher
-from headgate.storage.database import Connection, Database, DatabaseAway
+from headgate.outflow.notifications.push_out import Pusher
+from headgate.storage.database import Connection, Database
+from headgate.storage.errors import DatabaseAway
 from headgate.testing.simulator.database import (
     COUNTED,
     StagedDatabase,

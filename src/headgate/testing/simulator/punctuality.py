@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from headgate.storage.database import Connection
-from headgate.testing.content import file_of
+from headgate.testing.content.content import file_of
+from headgate.testing.platform.world import World
 from headgate.testing.simulator.person import Person
 from headgate.testing.simulator.stage import Stage
 from headgate.testing.simulator.truth import read_channels
-from headgate.testing.world import World
 
 LOOK_S = 2.0
 ASKED_WITHIN_S = 30.0

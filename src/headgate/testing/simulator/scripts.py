@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headgate.connectors.protocol import DedupeWindow
-from headgate.domain.windows import Window
-from headgate.testing.faults import FaultRates
-from headgate.testing.profiles import PRESETS, plain
+from headgate.domain.reminders.windows import Window
+from headgate.testing.platform.faults import FaultRates
+from headgate.testing.platform.profiles import PRESETS, plain
 from headgate.testing.simulator.fanout import FanoutScript
 from headgate.testing.simulator.listings import ListingScript
 from headgate.testing.simulator.play import Script

@@ -12,12 +12,12 @@ from typing import Any
 
 from headgate.domain.errors import UserError
 from headgate.kernel.randomness import Randomness
-from headgate.outflow import controls
-from headgate.storage.database import DatabaseAway
-from headgate.storage.sending import set_group_concurrency
+from headgate.outflow.sending import controls
+from headgate.storage.errors import DatabaseAway
+from headgate.storage.sending.sending import set_group_concurrency
+from headgate.testing.platform.world import World
 from headgate.testing.simulator.database import StagedDatabase
 from headgate.testing.simulator.stage import Stage
-from headgate.testing.world import World
 
 EVERY_S = (3.0, 20.0)
 

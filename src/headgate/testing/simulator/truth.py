@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from headgate.domain.filters import Candidate
-from headgate.domain.messages import Lens, Message, Span
-from headgate.domain.rules import ChannelRules
-from headgate.domain.schedule_knobs import IntakeKnobs
-from headgate.intake.rules import RulesCache
+from headgate.domain.streams.filters import Candidate
+from headgate.domain.streams.messages import Lens, Message, Span
+from headgate.domain.streams.rules import ChannelRules
+from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.intake.channels.rules import RulesCache
 from headgate.storage.database import Connection, Tx
 from headgate.storage.queries import QueryFile
-from headgate.testing.rows import Row, tell_message
-from headgate.testing.world import World
+from headgate.testing.platform.rows import Row, tell_message
+from headgate.testing.platform.world import World
 
 Q = QueryFile(
     "truth",

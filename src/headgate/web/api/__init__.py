@@ -1,24 +1,9 @@
 """The JSON API for programs: `/api/v1`, described by `/api/openapi.json`."""
 
-from headgate.web.api import (
-    account,
-    channels,
-    chapters,
-    description,
-    feeds,
-    follows,
-    items,
-    listings,
-    media,
-    notifications,
-    platform_accounts,
-    push_addresses,
-    reminder_runs,
-    reminders,
-    runs,
-    series,
-    targets,
-)
+from headgate.web.api import account, channels, description, items, platform_accounts
+from headgate.web.api.notifications import follows, notifications, push_addresses
+from headgate.web.api.reminders import media, reminder_runs, reminders, runs, targets
+from headgate.web.api.series import chapters, feeds, listings, series
 
 ROUTES = [
     items.routes,

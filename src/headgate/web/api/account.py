@@ -12,25 +12,23 @@ from uuid import UUID
 from fastapi import HTTPException, Request
 from pydantic import BaseModel, Field
 
-from headgate.domain.errors import UserError
-from headgate.storage import api_tokens
-from headgate.storage.api_tokens import Scope
-from headgate.storage.users import Role
-from headgate.web.accounts import (
+from headgate.access.password_rules import MAX_LENGTH
+from headgate.access.throttle import Attempt, Throttled
+from headgate.access.users import (
     DEFAULT_TOKEN_DAYS,
-    LONGEST_NAME,
+    MAX_NAME_LENGTH,
     MAX_TOKEN_DAYS,
-    check_password,
-    make_api_token,
-    set_password,
+    create_api_token,
+    revoke_api_token,
 )
+from headgate.access.users import change_password as change_own_password
+from headgate.storage.access import api_tokens
+from headgate.storage.access.api_tokens import Scope
+from headgate.storage.access.users import Role
 from headgate.web.callers import CurrentCaller
+from headgate.web.cookies import browser_of
 from headgate.web.door import Routes, scope
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
-from headgate.web.password_rules import MAX_LENGTH, weakness
-from headgate.web.sessions import browser_secret, client_address
-from headgate.web.throttle import Attempt, Throttled
 
 routes = Routes("/api/v1", in_schema=True)
 
@@ -67,7 +65,7 @@ class FreshTokenAnswer(TokenAnswer):
 class TokenWish(BaseModel):
     """What a new token is for."""
 
-    name: str = Field(min_length=1, max_length=LONGEST_NAME)
+    name: str = Field(min_length=1, max_length=MAX_NAME_LENGTH)
     scopes: list[Scope] = Field(min_length=1, max_length=3)
     days: int = Field(default=DEFAULT_TOKEN_DAYS, ge=1, le=MAX_TOKEN_DAYS)
 
@@ -91,18 +89,18 @@ async def change_password(
     request: Request, site: CurrentSite, caller: CurrentCaller, wish: PasswordWish
 ) -> None:
     """Set a new password; every sign-in ends, and if asked for every API token."""
-    attempt = Attempt(caller.user_name, client_address(request), browser_secret(request))
-    if problem := weakness(wish.password, name=caller.user_name):
-        raise UserError(problem)
+    browser = browser_of(request)
+    attempt = Attempt(caller.user_name, browser.address, browser.secret)
     try:
-        user = await check_password(site, attempt, wish.current)
+        await change_own_password(
+            site.access,
+            attempt,
+            current=wish.current,
+            password=wish.password,
+            revoke_tokens=wish.revoke_tokens,
+        )
     except Throttled as throttled:
         raise HTTPException(429, headers={"retry-after": str(throttled.wait_s)}) from None
-    if user is None:
-        raise HTTPException(403, "The current password is not right.")
-    password_hash = await site.passwords.hash(wish.password)
-    async with site.transaction() as tx:
-        await set_password(tx, caller.user_id, password_hash, revoke_tokens=wish.revoke_tokens)
 
 
 @routes.get("/tokens", door=scope("read"), tags=["account"])
@@ -116,23 +114,18 @@ async def list_tokens(site: CurrentSite, caller: CurrentCaller) -> TokensAnswer:
 @routes.post("/tokens", door=scope("admin"), status_code=201, tags=["account"])
 async def add_token(site: CurrentSite, caller: CurrentCaller, wish: TokenWish) -> FreshTokenAnswer:
     """Make an API token; the answer is the only place where it can be seen."""
-    if not caller.scopes.issuperset(wish.scopes):
-        raise HTTPException(403, "A token cannot give more than it has.")
-    async with site.transaction() as tx:
-        fresh = await make_api_token(
-            tx,
-            site,
-            user_id=caller.user_id,
-            name=wish.name,
-            scopes=sorted(set(wish.scopes)),
-            days=wish.days,
-        )
+    fresh = await create_api_token(
+        site.access,
+        user_id=caller.user_id,
+        own_scopes=caller.scopes,
+        name=wish.name,
+        scopes=wish.scopes,
+        days=wish.days,
+    )
     return FreshTokenAnswer(token=fresh.token, **vars(fresh.line))
 
 
 @routes.delete("/tokens/{token_id}", door=scope("admin"), status_code=204, tags=["account"])
 async def revoke_token(site: CurrentSite, caller: CurrentCaller, token_id: UUID) -> None:
     """Revoke an API token at once."""
-    async with site.transaction() as tx:
-        if not await api_tokens.delete_api_token(tx, token_id=token_id, user_id=caller.user_id):
-            raise not_found("There is no such token.")
+    await revoke_api_token(site.access, token_id, user_id=caller.user_id)

@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import BaseModel
 
-from headgate.storage.channel_overview import FIRST, ChannelLine, ChannelPlace, list_channels
+from headgate.storage.channels.channel_overview import FIRST, ChannelLine, ChannelPlace, list_channels
 from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite

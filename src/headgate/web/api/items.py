@@ -10,11 +10,11 @@ from fastapi import Query
 from pydantic import BaseModel
 
 from headgate.catalogue.items import list_page
-from headgate.storage.items import Item, ItemKind
+from headgate.domain.text import typed_text
+from headgate.storage.catalogue.items import Item, ItemKind
 from headgate.web.cursors import read_place, write_place
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
-from headgate.web.typed import typed_text
 
 routes = Routes("/api/v1", in_schema=True)
 

@@ -9,8 +9,8 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from headgate.domain.pacing import Cause
-from headgate.outflow.pace import PaceWish, SendingPace, change_pace, get_pace
-from headgate.storage.channels import Account, AccountState, list_accounts
+from headgate.outflow.sending.pace import PaceWish, SendingPace, change_pace, get_pace
+from headgate.storage.channels.channels import Account, AccountState, list_accounts
 from headgate.storage.database import Tx
 from headgate.web.door import Routes, scope
 from headgate.web.errors import not_found

@@ -1,25 +1,10 @@
 """HTML pages, and what belongs to no version of the API: static files, events, health."""
 
-from headgate.web.pages import (
-    account,
-    accounts,
-    channels,
-    entrance,
-    feed_lists,
-    following,
-    jobs,
-    library,
-    notifications,
-    push,
-    reminder_plans,
-    reminders,
-    runs,
-    series,
-    series_add,
-    service,
-    sources,
-    telling,
-)
+from headgate.web.pages import accounts, channels, jobs, library, service
+from headgate.web.pages.access import account, entrance
+from headgate.web.pages.notifications import following, notifications, push, telling
+from headgate.web.pages.reminders import reminder_plans, reminders, runs
+from headgate.web.pages.series import feed_lists, series, series_add, sources
 
 ROUTES = [
     library.routes,

@@ -9,9 +9,9 @@ from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
 
 from headgate.domain.errors import UserError
-from headgate.outflow.pace import CAUSES, PaceWish, change_pace, get_pace
-from headgate.storage.account_overview import list_account_lines
-from headgate.storage.channels import list_accounts
+from headgate.outflow.sending.pace import CAUSES, PaceWish, change_pace, get_pace
+from headgate.storage.channels.channels import list_accounts
+from headgate.storage.lanes.account_overview import list_account_lines
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import ADMIN, SIGNED_IN, Routes
 from headgate.web.pages.known import known_account

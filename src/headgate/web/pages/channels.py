@@ -6,12 +6,12 @@ from urllib.parse import urlencode
 
 from fastapi import Response
 
-from headgate.storage.channel_overview import FIRST, ChannelPlace, list_channels
-from headgate.storage.follows import list_followed_channels
+from headgate.storage.channels.channel_overview import FIRST, ChannelPlace, list_channels
+from headgate.storage.notifications.follows import list_followed_channels
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.source_views import view_listings
+from headgate.web.pages.series.source_views import view_listings
 from headgate.web.parts import CurrentSite
 
 routes = Routes()

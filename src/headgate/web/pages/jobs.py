@@ -9,8 +9,8 @@ from datetime import timedelta
 
 from fastapi import Response
 
-from headgate.storage.dead_letters import list_dead_letters
-from headgate.storage.engine import QueueDepth, queue_depths
+from headgate.storage.jobs.dead_letters import list_dead_letters
+from headgate.storage.jobs.engine import QueueDepth, queue_depths
 from headgate.web.callers import CurrentCaller
 from headgate.web.door import ADMIN, Routes
 from headgate.web.parts import CurrentSite

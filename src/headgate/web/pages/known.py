@@ -7,12 +7,12 @@ from functools import cache
 from uuid import UUID
 from zoneinfo import available_timezones
 
-from headgate.storage.channel_overview import NamedChannel, find_channels
-from headgate.storage.channels import Account, list_accounts
+from headgate.storage.channels.channel_overview import NamedChannel, find_channels
+from headgate.storage.channels.channels import Account, list_accounts
 from headgate.storage.database import Tx
-from headgate.storage.reminder_overview import FullReminder, get_reminder
-from headgate.storage.run_overview import RunLine, get_run
-from headgate.storage.series import Series, get_series
+from headgate.storage.listings.series import Series, get_series
+from headgate.storage.reminders.reminder_overview import FullReminder, get_reminder
+from headgate.storage.sending.run_overview import RunLine, get_run
 from headgate.web.errors import not_found
 
 

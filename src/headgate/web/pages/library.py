@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 from fastapi import Response
 
 from headgate.catalogue.items import COUNT_CAP, ItemPage, count_library, list_newest, list_page
-from headgate.storage.listing_overview import describe_troubles, list_troubled_listings
+from headgate.domain.text import typed_text
+from headgate.storage.listings.listing_overview import describe_troubles, list_troubled_listings
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_place, write_place
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.typed import typed_text
 
 routes = Routes()
 

@@ -6,7 +6,7 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
 from headgate.kernel.metrics import render_metrics
-from headgate.storage.database import DatabaseAway
+from headgate.storage.errors import DatabaseAway
 from headgate.web.callers import CurrentCaller, identify
 from headgate.web.door import METRICS, PUBLIC, SIGNED_IN, Routes
 from headgate.web.errors import not_found

@@ -1,0 +1,1 @@
+"""Who may use Headgate: users, passwords, sessions and tokens."""

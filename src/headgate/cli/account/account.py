@@ -1,0 +1,329 @@
+"""`headgate account`: logins on platforms."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from headgate.cli.account.pace import pace
+from headgate.cli.connectors import connector_of
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.jobs.tables import relative
+from headgate.cli.lookup.channels import AccountArgument, get_account
+from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
+from headgate.cli.phrases import count_of
+from headgate.connectors.protocol import Connector, Question, SignedIn
+from headgate.domain.errors import UserError
+from headgate.intake.channels import requests
+from headgate.outflow.reminders.targets import name_some
+from headgate.outflow.sending.controls import require_no_runs
+from headgate.storage.channels.channels import Account, insert_account
+from headgate.storage.channels.discovery import ask_discovery
+from headgate.storage.channels.requests import HandedOver
+from headgate.storage.database import Tx
+from headgate.storage.lanes.account_overview import AccountLine, list_account_lines
+from headgate.storage.lanes.lanes import CallsOfDay, LaneRow, list_calls, list_lanes
+from headgate.storage.reminders.reminders import list_of_account
+from headgate.storage.secrets import get_secret, list_secret_names, open_vault, put_secret
+
+app = typer.Typer(no_args_is_help=True, help="Sign accounts in and out; see what they do.")
+
+DAYS = 7
+_MOST_QUESTIONS = 20
+_WAITING = ("channel waits for its next login", "channels wait for its next login")
+_ALONE = ("channel has no reader any more", "channels have no reader any more")
+
+Answers = Annotated[
+    list[str] | None,
+    typer.Option("--answer", metavar="NAME=VALUE", help="Answer a question of the login beforehand."),
+]
+
+
+@app.command()
+def add(
+    platform: Annotated[str, typer.Argument(help="Platform of the account.")],
+    name: Annotated[str, typer.Argument(help="What the platform calls it: a phone number, a user name.")],
+    *,
+    established: Annotated[
+        bool, typer.Option("--established", help="In use for long: no slow start of its calls.")
+    ] = False,
+    no_login: Annotated[bool, typer.Option("--no-login", help="Sign in later.")] = False,
+    answer: Answers = None,
+) -> None:
+    """Add an account, and sign it in."""
+    answers = _parse(answer)
+
+    async def insert(desk: Desk) -> None:
+        connector = connector_of(desk, platform)
+        signed_in = None if no_login else await _ask(connector, name, {}, answers)
+        account = Account(
+            id=desk.ids.new(),
+            platform=platform,
+            name=name,
+            state="active" if signed_in else "needs_login",
+            state_reason="" if signed_in else "It has not signed in yet.",
+            established=established,
+        )
+        async with desk.database.transaction() as tx:
+            if not await insert_account(tx, account, now=desk.clock.now()):
+                raise UserError(
+                    f"There is an account {platform}/{name} already.",
+                    remedy=f"`headgate account login {name}` signs it in again.",
+                )
+            if signed_in is not None:
+                await _store(tx, desk, account.id, signed_in)
+        if signed_in is None:
+            typer.echo(f"{name} is added; `headgate account login {name}` signs it in.")
+        else:
+            typer.echo(f"{name} is signed in; `headgate channel add {name}` lists what it sees.")
+
+    at_desk(insert)
+
+
+@app.command("list")
+def list_all(*, as_json: AsJson = False) -> None:
+    """List accounts with their state, the pace of their calls, and how many there were."""
+
+    async def look(desk: Desk) -> None:
+        now = desk.clock.now()
+        async with desk.database.transaction() as tx:
+            accounts = await list_account_lines(tx)
+            lanes = await list_lanes(tx)
+            calls = await list_calls(tx, days=DAYS)
+        if as_json:
+            print_json([_document(account, lanes, calls) for account in accounts])
+        else:
+            _print_accounts(accounts)
+            _print_discovery(accounts, now=now)
+            _print_lanes(accounts, lanes, calls)
+
+    at_desk(look)
+
+
+@app.command("discover")
+def discover_now(account: AccountArgument) -> None:
+    """List an account's channels again now, to notice new, renamed and vanished ones."""
+
+    async def ask(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            known = await get_account(tx, account)
+            await ask_discovery(tx, known.id, now=desk.clock.now())
+        typer.echo(f"The channels of {known.name} are listed again now.")
+
+    at_desk(ask)
+
+
+@app.command()
+def login(account: AccountArgument, *, answer: Answers = None) -> None:
+    """Sign an account in; its channels are looked at right afterwards."""
+    answers = _parse(answer)
+
+    async def sign_in(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            known = await get_account(tx, account)
+            secrets = await _secrets(tx, desk, known.id)
+        signed_in = await _ask(connector_of(desk, known.platform), known.name, secrets, answers)
+        async with desk.database.transaction() as tx:
+            await requests.forget_secrets(tx, known.id)
+            await _store(tx, desk, known.id, signed_in)
+            woken = await requests.sign_in(tx, known.id, now=desk.clock.now())
+        looked = f"; {count_of(woken, 'channel is', 'channels are')} looked at now" if woken else ""
+        typer.echo(f"{known.name} is signed in{looked}.")
+
+    at_desk(sign_in)
+
+
+@app.command()
+def logout(account: AccountArgument, *, yes: Yes = False) -> None:
+    """Sign an account out; others that can read its channels take over."""
+
+    async def sign_out(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            known = await get_account(tx, account)
+            secrets = await _secrets(tx, desk, known.id)
+        confirm(f"Sign {known.name} out, and forget its session?", yes=yes)
+        connector = connector_of(desk, known.platform)
+        async with desk.database.transaction() as tx:
+            done = await requests.sign_out(tx, known, now=desk.clock.now())
+        # Ours first: whatever the platform answers, the account is not to be used any more.
+        try:
+            await connector.logout(known.name, secrets)
+        except Exception as error:  # noqa: BLE001 - said aloud; the session ends with its secrets here
+            typer.echo(f"The platform did not take the logout: {connector.classify(error)}.", err=True)
+        typer.echo(f"{known.name} is signed out{_handed_over(done, _WAITING)}.")
+
+    at_desk(sign_out)
+
+
+@app.command()
+def remove(account: AccountArgument, *, yes: Yes = False) -> None:
+    """Remove an account; its channels stay, and what was caught stays."""
+
+    async def delete(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            known = await get_account(tx, account)
+            await require_no_runs(tx, known.id, name=known.name)
+            broken = await list_of_account(tx, known.id)
+        silent = f" These reminders then send nothing: {name_some(broken)}." if broken else ""
+        confirm(
+            f"Remove the account {known.platform}/{known.name} with its session and pace?{silent}", yes=yes
+        )
+        async with desk.database.transaction() as tx:
+            await require_no_runs(tx, known.id, name=known.name)
+            done = await requests.remove_account(tx, known, now=desk.clock.now())
+        typer.echo(f"{known.name} is removed{_handed_over(done, _ALONE)}.{silent}")
+
+    at_desk(delete)
+
+
+app.command()(pace)
+
+
+def _handed_over(done: HandedOver, left: tuple[str, str]) -> str:
+    """Return what became of its channels; `left` says it of one and of many that nobody else can read."""
+    passed_on = count_of(done.passed_on, "channel is", "channels are") if done.passed_on else ""
+    return (f"; {passed_on} read by others now" if passed_on else "") + (
+        f"; {count_of(done.left_alone, *left)}" if done.left_alone else ""
+    )
+
+
+async def _ask(
+    connector: Connector, name: str, secrets: Mapping[str, str], answers: Mapping[str, str]
+) -> SignedIn:
+    """Go through a login, question by question."""
+    given: dict[str, str] = {}
+    for _ in range(_MOST_QUESTIONS):
+        try:
+            step = await connector.login(name, secrets, given)
+        except Exception as error:
+            raise UserError(f"{name} could not sign in: {connector.classify(error)}.") from error
+        if isinstance(step, SignedIn):
+            return step
+        given[step.name] = answers[step.name] if step.name in answers else _prompt(step)
+    raise UserError(f"The login of {name} asks on and on.", remedy="Its connector has a fault.")
+
+
+def _prompt(question: Question) -> str:
+    if not sys.stdin.isatty():
+        raise UserError(
+            f"The login asks for {question.name!r} ({question.prompt}), and there is no terminal to ask on.",
+            remedy=f"Give it with --answer {question.name}=VALUE.",
+        )
+    while True:
+        choices = f" [{', '.join(question.choices)}]" if question.choices else ""
+        typed: str = typer.prompt(f"{question.prompt}{choices}", hide_input=question.secret, err=True)
+        if not question.choices or typed in question.choices:
+            return typed
+        typer.echo(f"Take one of {', '.join(question.choices)}.", err=True)
+
+
+def _parse(answers: Sequence[str] | None) -> dict[str, str]:
+    pairs = [answer.partition("=") for answer in answers or []]
+    if wrong := [name for name, sign, _ in pairs if not sign or not name]:
+        raise UserError(f"{wrong[0]!r} is not an answer.", remedy="Write --answer NAME=VALUE.")
+    return {name: value for name, _, value in pairs}
+
+
+async def _store(tx: Tx, desk: Desk, account_id: UUID, signed_in: SignedIn) -> None:
+    if not signed_in.secrets:
+        return
+    vault = await open_vault(tx, desk.settings.data.dir)
+    for name, secret in signed_in.secrets.items():
+        await put_secret(tx, vault, secret, owner=requests.secret_owner(account_id), name=name)
+
+
+async def _secrets(tx: Tx, desk: Desk, account_id: UUID) -> dict[str, str]:
+    owner = requests.secret_owner(account_id)
+    names = await list_secret_names(tx, owner)
+    if not names:
+        return {}
+    vault = await open_vault(tx, desk.settings.data.dir)
+    found = {name: await get_secret(tx, vault, owner=owner, name=name) for name in names}
+    return {name: secret for name, secret in found.items() if secret is not None}
+
+
+def _print_accounts(accounts: Sequence[AccountLine]) -> None:
+    print_table(
+        ["account", "platform", "state", "why", "reads", "stands by", "listening"],
+        [
+            (
+                account.name,
+                account.platform,
+                account.state.replace("_", " "),
+                account.state_reason,
+                account.reads,
+                account.stands_by,
+                "yes" if account.listening else "no",
+            )
+            for account in accounts
+        ],
+        empty="There are no accounts yet: `headgate account add PLATFORM NAME` adds one.",
+        numeric=["reads", "stands by"],
+    )
+
+
+def _print_discovery(accounts: Sequence[AccountLine], *, now: datetime) -> None:
+    for account in accounts:
+        if account.discovered_at is None:
+            continue
+        following = "" if account.discover_at is None else f", next {relative(account.discover_at, now)}"
+        failed = f"; the last try failed: {account.discover_error}" if account.discover_error else ""
+        typer.echo(
+            f"{account.name}: channels listed {relative(account.discovered_at, now)}{following}{failed}."
+        )
+
+
+def _print_lanes(
+    accounts: Sequence[AccountLine], lanes: Sequence[LaneRow], calls: Sequence[CallsOfDay]
+) -> None:
+    rows = [_lane(account, lane, calls) for account in accounts for lane in _lanes_of(account, lanes)]
+    if rows:
+        columns = ["account", "calls of", "a minute", "of at most", "in 24 h", "cool-down"]
+        print_table(
+            [*columns, f"in {DAYS} days"],
+            rows,
+            numeric=["a minute", "of at most", "in 24 h", f"in {DAYS} days"],
+        )
+
+
+def _lane(account: AccountLine, lane: LaneRow, calls: Sequence[CallsOfDay]) -> list[object]:
+    counted = [one for one in calls if one.account_id == account.id and one.kind == lane.kind]
+    return [
+        account.name,
+        lane.kind,
+        f"{lane.rate:.4g}",
+        f"{lane.ceiling:.4g}",
+        f"{lane.used_today:,}",
+        f"{lane.cool_down_s:.0f} s" if lane.cool_down_s else "",
+        f"{sum(one.calls for one in counted):,}",
+    ]
+
+
+def _lanes_of(account: AccountLine, lanes: Sequence[LaneRow]) -> list[LaneRow]:
+    return [lane for lane in lanes if lane.owner == str(account.id)]
+
+
+def _document(account: AccountLine, lanes: Sequence[LaneRow], calls: Sequence[CallsOfDay]) -> dict[str, Any]:
+    return {
+        **vars(account),
+        "lanes": [
+            {
+                "kind": lane.kind,
+                "rate": lane.rate,
+                "ceiling": lane.ceiling,
+                "cool_down_s": lane.cool_down_s,
+                "used_today": lane.used_today,
+            }
+            for lane in _lanes_of(account, lanes)
+        ],
+        "calls": [
+            {"day": one.day.isoformat(), "kind": one.kind, "calls": one.calls}
+            for one in calls
+            if one.account_id == account.id
+        ],
+    }

@@ -1,0 +1,1 @@
+"""`headgate channel`, `explain` and `miss`."""

@@ -1,0 +1,259 @@
+"""`headgate channel`: follow channels, read them, switch them on and off, remove them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from headgate.cli.channel import tables as channel_tables
+from headgate.cli.channel.scan_progress import print_ended, watch_scan
+from headgate.cli.channel.settings import settings
+from headgate.cli.connectors import open_links
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.lookup.channels import AccountArgument, ChannelArgument, get_account, get_channel
+from headgate.cli.output import AsJson, Yes, confirm, print_json
+from headgate.cli.phrases import count_of
+from headgate.domain.errors import UserError, WorkError
+from headgate.intake.channels import discovery, requests
+from headgate.lanes.links import AccountRef
+from headgate.storage.channels.channel_overview import FIRST, list_channels
+from headgate.storage.channels.discovery import forget_removed
+from headgate.storage.channels.following import list_followed
+from headgate.storage.channels.intake_settings import switch_topic
+from headgate.storage.channels.requests import ScanWish, count_holdings, list_family
+from headgate.storage.streams.explain import explain_stream, list_topics
+
+app = typer.Typer(no_args_is_help=True, help="Follow channels; scan, switch and remove them.")
+
+_ALL = 100_000
+
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Messages a batch.")]
+NoContinue = Annotated[
+    bool, typer.Option("--no-auto-continue", help="Read one batch and stop; otherwise to the end.")
+]
+Wait = Annotated[bool, typer.Option("--wait", help="Stay until the scan has ended, and show how far it is.")]
+TopicOption = Annotated[str, typer.Option(metavar="KEY", help="Only this topic of the channel.")]
+DirectionOption = Annotated[
+    Literal["both", "forward", "backward"],
+    typer.Option(help="`forward` to newer messages, `backward` into history, or both."),
+]
+
+
+@app.command()
+def add(
+    account: AccountArgument,
+    keys: Annotated[
+        list[str] | None, typer.Argument(metavar="CHANNEL…", help="Keys or titles of channels to follow.")
+    ] = None,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Follow everything that the account sees.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Follow channels that an account sees; without a choice, list what there is to follow.
+
+    A channel that another account reads already gains a stand-by.
+    """
+    if keys and every:
+        raise UserError("--all leaves nothing to choose.", remedy="Give channels, or --all.")
+
+    async def follow(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            known = await get_account(tx, account)
+        reference = AccountRef(known.id, known.platform, known.name, known.established, known.sign_in)
+        async with open_links(desk) as links:
+            try:
+                found = await discovery.discover(links, reference)
+            except WorkError as error:
+                raise UserError(
+                    f"The channels of {known.name} cannot be listed: {error}.",
+                    remedy="`headgate account list` shows the state of the account.",
+                ) from error
+            home = discovery.home_of(links, reference)
+        async with desk.database.transaction() as tx:
+            if not keys and not every:
+                followed = await list_followed(tx, [one.key for one in found], home)
+                channel_tables.print_found(found, followed, account=known.name, as_json=as_json)
+                return
+            chosen = found if every else discovery.choose(found, keys or [])
+            await forget_removed(tx, [one.key for one in chosen], home)
+            done = await discovery.follow(tx, chosen, home, ids=desk.ids, now=desk.clock.now())
+            every_s = desk.settings.intake.discover_every_s
+            await discovery.note_listed(tx, found, home, links, now=desk.clock.now(), every_s=every_s)
+        if as_json:
+            print_json(done)
+        else:
+            channel_tables.print_followed(done, chosen, account=known.name)
+
+    at_desk(follow)
+
+
+@app.command("list")
+def list_all(*, as_json: AsJson = False) -> None:
+    """List the channels that are followed, with how far each was read."""
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            channels = await list_channels(tx, after=FIRST, limit=_ALL)
+        if as_json:
+            print_json(channels)
+        else:
+            channel_tables.print_channels(channels, now=desk.clock.now())
+
+    at_desk(look)
+
+
+@app.command()
+def show(channel: ChannelArgument, *, as_json: AsJson = False) -> None:
+    """Show what a channel is: switch, accounts, topics, settings. `headgate explain` says how it does."""
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_channel(tx, channel, with_parents=True)
+            family = await list_family(tx, named.id)
+            explanation = await explain_stream(tx, named.id)
+            topics = await list_topics(tx, named.id)
+        below = len(family) - 1
+        if as_json:
+            print_json(channel_tables.as_document(named, explanation, topics, below=below))
+        else:
+            channel_tables.print_channel(named, explanation, topics, below=below, now=desk.clock.now())
+
+    at_desk(look)
+
+
+@app.command()
+def scan(
+    channel: ChannelArgument,
+    *,
+    direction: DirectionOption = "both",
+    limit: Limit = 100,
+    no_auto_continue: NoContinue = False,
+    wait: Wait = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read a channel now, whatever its schedule says."""
+    wish = ScanWish(direction, limit, not no_auto_continue)
+
+    async def ask(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_channel(tx, channel)
+            asked = await requests.ask_scan(tx, named.id, wish, ids=desk.ids, now=desk.clock.now())
+        channel_tables.say_asked(named.title, asked, as_json=as_json)
+        if wait:
+            print_ended(named.title, await watch_scan(desk, asked.id), as_json=as_json)
+        elif as_json:
+            print_json(asked)
+
+    at_desk(ask)
+
+
+@app.command()
+def enable(channel: ChannelArgument, *, topic: TopicOption = "") -> None:
+    """Switch a channel on, or a parent with all its channels; reading goes on where it stopped."""
+
+    async def switch(desk: Desk) -> None:
+        if topic:
+            await _switch_topic(desk, channel, topic, enabled=True)
+            return
+        async with desk.database.transaction() as tx:
+            named = await get_channel(tx, channel, with_parents=True, with_listings=True)
+            due = await requests.enable(tx, named.id, now=desk.clock.now())
+        if named.parent_off:
+            typer.echo(f"{named.title} is on, but {named.parent_off}, which it is in, is off.")
+        else:
+            typer.echo(f"{named.title} is on; {count_of(due, 'channel is', 'channels are')} looked at now.")
+
+    at_desk(switch)
+
+
+@app.command()
+def disable(channel: ChannelArgument, *, topic: TopicOption = "") -> None:
+    """Switch a channel off, or a parent with all its channels; what was read stays read."""
+
+    async def switch(desk: Desk) -> None:
+        if topic:
+            await _switch_topic(desk, channel, topic, enabled=False)
+            return
+        async with desk.database.transaction() as tx:
+            named = await get_channel(tx, channel, with_parents=True, with_listings=True)
+            ended = await requests.disable(tx, named.id, now=desk.clock.now())
+        stopped = f"; {count_of(ended, 'scan')} cancelled, what was read stays" if ended else ""
+        typer.echo(f"{named.title} is off{stopped}.")
+
+    at_desk(switch)
+
+
+async def _switch_topic(desk: Desk, channel: str, topic: str, *, enabled: bool) -> None:
+    async with desk.database.transaction() as tx:
+        named = await get_channel(tx, channel)
+        if topic not in {one.key for one in await list_topics(tx, named.id)}:
+            raise UserError(
+                f"There is no topic {topic!r} in {named.title}.",
+                remedy=f"`headgate channel show {named.key}` lists its topics.",
+            )
+        await switch_topic(tx, named.id, topic, enabled=enabled, now=desk.clock.now())
+    becomes = "judged by its settings" if enabled else "kept as rejected"
+    typer.echo(f"The topic {topic} is {'on' if enabled else 'off'}: what is seen in it is {becomes}.")
+
+
+app.command()(settings)
+
+
+@app.command()
+def rescan(
+    channel: ChannelArgument,
+    *,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Forget what was read, and read the platform again.")
+    ] = False,
+    limit: Limit = 100,
+    wait: Wait = False,
+    yes: Yes = False,
+) -> None:
+    """Judge what was seen by the settings of today; with --reset read the platform again.
+
+    Judging makes no call to the platform. Either way nothing that a person added is lost.
+    """
+    if wait and not reset:
+        raise UserError("--wait goes with --reset.", remedy="`headgate explain` shows how far judging is.")
+
+    async def ask(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_channel(tx, channel, with_parents=not reset)
+        if not reset:
+            async with desk.database.transaction() as tx:
+                await requests.judge_again(tx, named.id, now=desk.clock.now())
+            typer.echo(f"What was seen in {named.title} is judged again, as far as it was by other settings.")
+            return
+        confirm(
+            f"Forget how far {named.title} was read, and read all of it again? What was caught stays.",
+            yes=yes,
+        )
+        async with desk.database.transaction() as tx:
+            wish = ScanWish(page_limit=limit)
+            asked = await requests.reset_scan(tx, named.id, wish, ids=desk.ids, now=desk.clock.now())
+        channel_tables.say_asked(named.title, asked, as_json=False)
+        if wait:
+            print_ended(named.title, await watch_scan(desk, asked.id), as_json=False)
+
+    at_desk(ask)
+
+
+@app.command()
+def remove(channel: ChannelArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Stop following a channel, and delete everything that was caught from it."""
+
+    async def delete(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_channel(tx, channel, with_parents=True)
+            holdings = await count_holdings(tx, await list_family(tx, named.id))
+        confirm(f"Remove {named.title} with {channel_tables.holdings_in_words(holdings)}?", yes=yes)
+        async with desk.database.transaction() as tx:
+            gone = await requests.remove_channel(tx, named.id, now=desk.clock.now())
+        if as_json:
+            print_json(gone)
+        else:
+            typer.echo(f"{named.title} is removed, with {channel_tables.holdings_in_words(gone)}.")
+
+    at_desk(delete)

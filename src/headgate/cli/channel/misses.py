@@ -1,0 +1,162 @@
+"""`headgate miss`: what could not be read or made an item of, and another try for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, get_args
+from uuid import UUID
+
+import typer
+
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.jobs.tables import MESSAGE_LENGTH, relative
+from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
+from headgate.domain.errors import UserError
+from headgate.intake.streams.misses import retry_misses
+from headgate.storage.database import Tx
+from headgate.storage.streams import misses
+from headgate.storage.streams.misses import MissCount, MissSeen, State
+
+app = typer.Typer(
+    no_args_is_help=True, help="Look at what could not be read or made an item of; try it again."
+)
+
+ChannelOption = Annotated[str | None, typer.Option("--channel", metavar="ID", help="Only of this channel.")]
+MissIds = Annotated[
+    list[str] | None, typer.Argument(metavar="ID…", help="Ids of misses, whole or the last 12 digits.")
+]
+
+_STATES: tuple[State, ...] = get_args(State)
+_LIST_REMEDY = "`headgate miss list` shows what there is."
+
+
+@app.command("list")
+def list_misses(
+    *,
+    channel: ChannelOption = None,
+    state: Annotated[str | None, typer.Option("--state", help="Only open, or only abandoned ones.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Rows at most.")] = 20,
+    below: Annotated[
+        str | None, typer.Option("--below", metavar="ID", help="Only older ones than this: the next page.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List misses, newest first, and how many there are of each channel."""
+    channel_id, wanted, last = _uuid(channel, "channel"), _state(state), _uuid(below, "miss")
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            counts = await misses.count_misses(tx, channel_id=channel_id)
+            found = await misses.list_misses(tx, channel_id=channel_id, state=wanted, below=last, limit=limit)
+        counts = [count for count in counts if wanted in {None, count.state}]
+        if as_json:
+            print_json({"counts": counts, "misses": found})
+        else:
+            _print_misses(counts, found, now=desk.clock.now())
+
+    at_desk(look)
+
+
+@app.command()
+def retry(
+    references: MissIds = None,
+    *,
+    channel: ChannelOption = None,
+    every: Annotated[bool, typer.Option("--all", help="All misses of all channels.")] = False,
+    yes: Yes = False,
+) -> None:
+    """Try misses again at once, abandoned ones too; what failed before does not count any more."""
+    if sum([bool(references), channel is not None, every]) != 1:
+        raise UserError("Which misses?", remedy="Give their ids, or --channel ID, or --all.")
+    channel_id = _uuid(channel, "channel")
+
+    async def try_again(desk: Desk) -> None:
+        if every:
+            confirm("Try all misses of all channels again?", yes=yes)
+        async with desk.database.transaction() as tx:
+            chosen = None if references is None else [await _find(tx, one) for one in references]
+            retried = await retry_misses(tx, chosen, channel_id=channel_id, now=desk.clock.now())
+            if chosen is not None and (unknown := set(chosen) - set(retried.ids)):
+                raise UserError(f"There is no miss {min(unknown)}.", remedy=_LIST_REMEDY)
+        if retried.ids or not retried.left_out:
+            typer.echo(_worded(len(retried.ids)))
+        if retried.left_out:
+            typer.echo(f"{retried.left_out:,} left out: scanning is disabled for their channels.")
+
+    at_desk(try_again)
+
+
+def _worded(count: int) -> str:
+    if count == 0:
+        return "There are no misses."
+    return "1 miss is tried again." if count == 1 else f"{count:,} misses are tried again."
+
+
+def _uuid(text: str | None, name: str) -> UUID | None:
+    try:
+        return None if text is None else UUID(text)
+    except ValueError as error:
+        raise UserError(f"{text!r} is no id of a {name}.", remedy=_LIST_REMEDY) from error
+
+
+def _state(text: str | None) -> State | None:
+    for state in _STATES:
+        if state == text:
+            return state
+    if text is not None:
+        raise UserError(f"No miss can be {text!r}.", remedy=f"Give --state {' or '.join(_STATES)}.")
+    return None
+
+
+async def _find(tx: Tx, reference: str) -> UUID:
+    """Return the miss that a whole id or the ending of one names."""
+    try:
+        return UUID(reference)
+    except ValueError:
+        found = await misses.list_by_ending(tx, reference.lower())
+    if len(found) != 1:
+        problem = "Several misses end" if found else "No miss ends"
+        raise UserError(f"{problem} with {reference!r}.", remedy=_LIST_REMEDY)
+    return found[0]
+
+
+def _print_misses(counts: Sequence[MissCount], found: Sequence[MissSeen], *, now: datetime) -> None:
+    if not counts:
+        typer.echo("There are no misses.")
+        return
+    print_table(
+        ["channel", "title", "state", "misses"],
+        [(count.channel_id, count.channel_title, count.state, count.misses) for count in counts],
+        title="Misses by channel",
+        numeric=["misses"],
+    )
+    print_table(
+        ["miss", "channel", "message", "file", "why", "tries", "next try"],
+        [
+            (
+                str(miss.id)[-12:],
+                miss.channel_title,
+                miss.message_key,
+                miss.file_name,
+                _reason(miss),
+                miss.attempts,
+                _next_try(miss, now),
+            )
+            for miss in found
+        ],
+        title="Misses" if found else "",
+        empty="There are no older ones.",
+        numeric=["tries"],
+    )
+
+
+def _reason(miss: MissSeen) -> str:
+    line = " ".join(f"{miss.error_class}: {miss.error_message}".split())
+    return line if len(line) <= MESSAGE_LENGTH else f"{line[: MESSAGE_LENGTH - 1]}…"
+
+
+def _next_try(miss: MissSeen, now: datetime) -> str:
+    if miss.state == "abandoned":
+        return "given up"
+    return "parked" if miss.due_at is None else relative(miss.due_at, now)

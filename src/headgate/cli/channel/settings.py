@@ -1,0 +1,241 @@
+"""`headgate channel settings`: what is kept of a channel and how often it is looked at, layer by layer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal, cast
+from uuid import UUID
+
+import typer
+
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.lookup.channels import get_channel, nearest
+from headgate.cli.output import AsJson, print_json, print_table
+from headgate.domain.errors import UserError
+from headgate.domain.streams.channel_settings import ChannelSettings
+from headgate.intake.channels import requests
+from headgate.storage.channels import intake_settings
+from headgate.storage.channels.channel_overview import NamedChannel
+from headgate.storage.channels.requests import Tier
+from headgate.storage.database import Tx
+
+Stored = dict[str, Any]
+TierOption = Annotated[
+    Literal["HOT", "WARM", "COLD", "auto"] | None,
+    typer.Option(help="Pin how often it is looked at; `auto` follows what arrives."),
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The layer that a command is about, and the channel through which it is looked at."""
+
+    channel: NamedChannel | None
+    layer: Literal["everything", "parent", "channel", "topic"]
+    topic: str = ""
+
+    @property
+    def channel_id(self) -> UUID:
+        """The channel whose row holds the layer."""
+        if self.channel is None:
+            raise UserError("Which channel?", remedy="Name one, or take --global.")
+        if self.layer != "parent" or self.channel.kind == "parent":
+            return self.channel.id
+        if self.channel.parent_id is None:
+            raise UserError(f"{self.channel.title} has no parent.")
+        return self.channel.parent_id
+
+    @property
+    def title(self) -> str:
+        if self.channel is None or self.layer == "everything":
+            return "all channels"
+        if self.layer == "topic":
+            return f"the topic {self.topic} of {self.channel.title}"
+        is_parent = self.layer == "parent" and self.channel.kind != "parent"
+        return self.channel.parent_title if is_parent else self.channel.title
+
+
+def settings(
+    channel: Annotated[
+        str | None, typer.Argument(metavar="CHANNEL", help="Id, title, or the platform's key of a channel.")
+    ] = None,
+    *,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Set one; lists are parted by commas, or are JSON."),
+    ] = None,
+    unsets: Annotated[
+        list[str] | None, typer.Option("--unset", metavar="NAME", help="Let one be inherited again.")
+    ] = None,
+    topic: Annotated[str, typer.Option(metavar="KEY", help="Of this topic of the channel.")] = "",
+    parent: Annotated[bool, typer.Option("--parent", help="Of the channel's parent.")] = False,
+    everything: Annotated[bool, typer.Option("--global", help="Of all channels.")] = False,
+    tier: TierOption = None,
+    floor: Annotated[
+        int | None, typer.Option(min=0, help="Oldest position that is wanted; 0 is the beginning.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or change settings. What is not set is inherited: topic, channel, parent, all channels.
+
+    A change holds at once for what comes, and what was seen before is judged again, without any call.
+    """
+    changes = _parse(sets or [], unsets or [])
+    if sum([bool(topic), parent, everything]) > 1:
+        raise UserError("--topic, --parent and --global exclude each other.", remedy="Take one of them.")
+
+    async def work(desk: Desk) -> None:
+        now = desk.clock.now()
+        async with desk.database.transaction() as tx:
+            # First of all: whoever changes a layer reads it under the same lock.
+            if changes:
+                await intake_settings.lock_settings(tx)
+            place = await _place(tx, channel, topic=topic, parent=parent, everything=everything)
+            if tier is not None or floor is not None:
+                await _plan(tx, place, tier=tier, floor=floor, desk=desk)
+            stored = await _get_layer(tx, place)
+            if changes:
+                stored = _changed(stored, changes)
+                await _set_layer(tx, place, stored, now=now)
+            document = await _effective(tx, place, stored)
+        if as_json:
+            print_json({"of": place.layer, "set": stored, "effective": document})
+        else:
+            _print(place, document)
+
+    at_desk(work)
+
+
+def _parse(sets: Sequence[str], unsets: Sequence[str]) -> dict[str, object]:
+    """Return the new values by name; None for what is to be inherited."""
+    changes: dict[str, object] = {}
+    for entry in sets:
+        name, sign, value = entry.partition("=")
+        if not sign:
+            raise UserError(f"{entry!r} sets nothing.", remedy="Write --set NAME=VALUE.")
+        known = _known(name.strip())
+        changes[known] = _value(known, value.strip())
+    return changes | {_known(name): None for name in unsets}
+
+
+def _known(name: str) -> str:
+    if name not in ChannelSettings.model_fields:
+        near = nearest(name, list(ChannelSettings.model_fields))
+        meant = f"Did you mean {near}? " if near else ""
+        raise UserError(
+            f"There is no setting {name!r}.",
+            remedy=f"{meant}`headgate channel settings --global` lists them.",
+        )
+    return name
+
+
+def _value(name: str, text: str) -> object:
+    """Return what a person typed as the model takes it; numbers and switches are read by the model."""
+    is_list = "tuple" in str(ChannelSettings.model_fields[name].annotation)
+    if not is_list:
+        return text
+    if text.startswith("["):
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise UserError(f"{name} is not a list in JSON: {error}.") from error
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _changed(stored: Stored, changes: Mapping[str, object]) -> Stored:
+    merged = {**stored, **changes}
+    return ChannelSettings.parse({name: value for name, value in merged.items() if value is not None}).dump()
+
+
+async def _place(tx: Tx, reference: str | None, *, topic: str, parent: bool, everything: bool) -> Place:
+    if everything:
+        return Place(None, "everything")
+    if reference is None:
+        raise UserError("Which channel?", remedy="Name one, or take --global for all.")
+    named = await get_channel(tx, reference, with_parents=True)
+    if topic:
+        return Place(named, "topic", topic)
+    return Place(named, "parent" if parent or named.kind == "parent" else "channel")
+
+
+async def _plan(
+    tx: Tx, place: Place, *, tier: Tier | Literal["auto"] | None, floor: int | None, desk: Desk
+) -> None:
+    """Change how a stream is looked at; these are its own and are never inherited."""
+    if place.layer != "channel":
+        raise UserError("--tier and --floor are a channel's own.", remedy="Name a channel alone.")
+    now = desk.clock.now()
+    if tier is not None:
+        await requests.pin_tier(tx, place.channel_id, None if tier == "auto" else tier, now=now)
+        how = "follows what arrives" if tier == "auto" else f"is pinned: {tier}"
+        typer.echo(f"The tier of {place.title} {how}.", err=True)
+    if floor is not None:
+        await requests.set_floor(tx, place.channel_id, floor, now=now)
+        typer.echo(f"The floor of {place.title} is {floor}.", err=True)
+
+
+async def _get_layer(tx: Tx, place: Place) -> Stored:
+    if place.layer == "everything":
+        return await intake_settings.get_everything(tx)
+    if place.layer == "topic":
+        layer = await intake_settings.get_topic(tx, place.channel_id, place.topic)
+        if layer is None:
+            raise UserError(
+                f"There is no topic {place.topic!r} in this channel.",
+                remedy="`headgate channel show` lists its topics.",
+            )
+        return layer.settings
+    layer = await intake_settings.get_channel(tx, place.channel_id)
+    return {} if layer is None else layer.settings
+
+
+async def _effective(tx: Tx, place: Place, stored: Stored) -> dict[str, Any]:
+    """Return each setting with its value and where that comes from."""
+    layers: list[tuple[str, Stored]] = []
+    if place.layer == "everything":
+        layers.append(("all channels", stored))
+    else:
+        (found,) = await intake_settings.list_layers(tx, [place.channel_id])
+        outer = ["all channels", *["a parent"] * (len(found.layers) - 2), "itself"]
+        layers += zip(outer, found.layers, strict=True)
+    if place.layer == "topic":
+        layers = [(name if name != "itself" else "the channel", layer) for name, layer in layers]
+        layers.append(("itself", stored))
+    effective: dict[str, Any] = {}
+    for name in ChannelSettings.model_fields:
+        found_in = [(origin, layer[name]) for origin, layer in layers if name in layer]
+        origin, value = found_in[-1] if found_in else ("", None)
+        effective[name] = {"value": value, "from": origin or "default"}
+    return effective
+
+
+async def _set_layer(tx: Tx, place: Place, stored: Stored, *, now: datetime) -> None:
+    if place.layer == "everything":
+        await intake_settings.set_everything(tx, stored, now=now)
+    elif place.layer == "topic":
+        await intake_settings.set_topic(tx, place.channel_id, place.topic, stored, now=now)
+    else:
+        await intake_settings.set_channel(tx, place.channel_id, stored, now=now)
+
+
+def _print(place: Place, document: Mapping[str, Mapping[str, Any]]) -> None:
+    typer.echo(typer.style(f"Settings of {place.title}", bold=True))
+    fields = ChannelSettings.model_fields
+    print_table(
+        ["setting", "value", "from", "means"],
+        [
+            (name, _shown(entry["value"]), entry["from"], fields[name].description or "")
+            for name, entry in document.items()
+        ],
+    )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(part) for part in cast("list[object]", value)) or "none"
+    return "" if value is None else str(value)

@@ -1,0 +1,66 @@
+"""Where commands work: the database that the settings name, with the product's clock on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from headgate.app.product_time import anchored_clock
+from headgate.app.server import open_server
+from headgate.domain.errors import UserError
+from headgate.kernel.clock import Clock, RealClock
+from headgate.kernel.ids import Ids
+from headgate.kernel.randomness import Randomness
+from headgate.kernel.settings import Settings, load_settings
+from headgate.storage.database import Database
+from headgate.storage.jobs.product_clock import Anchor, get_anchor
+from headgate.storage.migrate import schema_status
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """An open database, and the time that its services go by: a demo's runs fast."""
+
+    settings: Settings
+    database: Database
+    clock: Clock
+    anchor: Anchor | None = None
+
+    @property
+    def ids(self) -> Ids:
+        return Ids(self.clock, Randomness())
+
+
+def at_desk(work: Callable[[Desk], Awaitable[Result]]) -> Result:
+    """Do a command's work at the desk."""
+
+    async def run() -> Result:
+        async with open_desk() as desk:
+            return await work(desk)
+
+    return asyncio.run(run())
+
+
+@asynccontextmanager
+async def open_desk() -> AsyncGenerator[Desk, None]:
+    """Open the database of the settings; one that is not up to date is refused."""
+    settings = load_settings()
+    async with open_server(settings) as url:
+        if not (await schema_status(url)).current:
+            raise UserError(
+                "The database is not up to date.", remedy="Run `headgate db migrate`, or start Headgate once."
+            )
+        database = Database(url, RealClock(), size=2, name="headgate command")
+        await database.open()
+        try:
+            async with database.transaction() as tx:
+                anchor = await get_anchor(tx)
+            clock = RealClock() if anchor is None else anchored_clock(anchor)
+            yield Desk(settings, database, clock, anchor)
+        finally:
+            await database.close()

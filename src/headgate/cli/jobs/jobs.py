@@ -1,0 +1,257 @@
+"""`headgate jobs`: look at jobs and dead letters, and decide what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.errors import FAILED
+from headgate.cli.jobs import tables as jobs_tables
+from headgate.cli.output import AsJson, Yes, confirm, print_json
+from headgate.domain.errors import UserError
+from headgate.jobs import letters, wake
+from headgate.jobs.kinds import Kinds, Wake
+from headgate.kernel.clock import RealClock
+from headgate.kernel.randomness import Randomness
+from headgate.storage.database import Tx
+from headgate.storage.jobs import dead_letters, engine
+from headgate.storage.jobs.dead_letters import DeadLetter
+
+app = typer.Typer(no_args_is_help=True, help="Look at jobs and dead letters; retry or discard.")
+
+KindOption = Annotated[str | None, typer.Option("--kind", help="Only this kind.")]
+LetterIds = Annotated[
+    list[str] | None, typer.Argument(metavar="ID…", help="Ids of dead letters, whole or the last 12 digits.")
+]
+All = Annotated[bool, typer.Option("--all", help="All open dead letters.")]
+
+ENDING_LENGTH = 12
+_ALL_LETTERS = 1_000_000
+_LIST_REMEDY = "`headgate jobs list` shows what there is."
+
+
+@app.command("list")
+def list_jobs(
+    *,
+    kind: KindOption = None,
+    queued: Annotated[bool, typer.Option("--queued", help="Queued and running jobs.")] = False,
+    dead: Annotated[bool, typer.Option("--dead", help="Open dead letters.")] = False,
+    completed: Annotated[bool, typer.Option("--completed", help="Jobs that ended not long ago.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Rows of each sort at most.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List what is queued and running, what gave up, and what ended not long ago."""
+    everything = not (queued or dead or completed)
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            overview = jobs_tables.Overview(
+                counts=jobs_tables.sum_up(
+                    await engine.queue_depths(tx),
+                    await dead_letters.count_open_by_kind(tx),
+                    await engine.count_completed(tx),
+                    kind=kind,
+                ),
+                queued=await engine.list_jobs(tx, kind=kind, limit=limit) if queued or everything else None,
+                dead=await dead_letters.list_dead_letters(tx, kind=kind, limit=limit)
+                if dead or everything
+                else None,
+                completed=await engine.list_completed(tx, kind=kind, limit=limit)
+                if completed or everything
+                else None,
+            )
+        if as_json:
+            print_json(overview.as_document())
+        else:
+            jobs_tables.print_overview(overview, real_now=RealClock().now(), now=desk.clock.now())
+
+    at_desk(look)
+
+
+@app.command()
+def show(
+    reference: Annotated[str, typer.Argument(metavar="ID", help="A job's number or a dead letter's id.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show a job with its log, or a dead letter with its stack."""
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            if (job_id := _job_number(reference)) is not None:
+                job, lines = await engine.get_job(tx, job_id), await engine.list_job_log(tx, job_id)
+                if job is None and not lines:
+                    raise UserError(f"There is no job {job_id}.", remedy=_LIST_REMEDY)
+                if as_json:
+                    print_json({"id": job_id, "job": job, "log": lines})
+                else:
+                    jobs_tables.print_job(job_id, job, lines, real_now=RealClock().now())
+                return
+            letter = await _get_letter(tx, reference)
+        if as_json:
+            print_json(letter)
+        else:
+            jobs_tables.print_letter(letter, now=desk.clock.now())
+
+    at_desk(look)
+
+
+@app.command()
+def retry(
+    references: LetterIds = None, *, every: All = False, kind: KindOption = None, yes: Yes = False
+) -> None:
+    """Replay dead letters: their work is due again, and woken at once."""
+
+    async def replay_all(desk: Desk) -> None:
+        chosen = await _choose(desk, references, every=every, kind=kind)
+        if every and chosen:
+            confirm(f"Replay {_counted(chosen)}?", yes=yes)
+        kinds = _kinds(desk)
+        await _each(
+            desk, chosen, "replayed", lambda tx, one: letters.replay(tx, kinds, one, now=desk.clock.now())
+        )
+
+    at_desk(replay_all)
+
+
+@app.command()
+def discard(
+    references: LetterIds = None, *, every: All = False, kind: KindOption = None, yes: Yes = False
+) -> None:
+    """Close dead letters for good; their work stays undone until something wakes it."""
+
+    async def discard_all(desk: Desk) -> None:
+        chosen = await _choose(desk, references, every=every, kind=kind)
+        if chosen:
+            confirm(f"Discard {_counted(chosen)}? Their work stays undone.", yes=yes)
+        await _each(desk, chosen, "discarded", lambda tx, one: letters.discard(tx, one, now=desk.clock.now()))
+
+    at_desk(discard_all)
+
+
+@app.command()
+def keep(
+    reference: Annotated[str, typer.Argument(metavar="ID", help="A dead letter's id.")],
+    *,
+    kept: Annotated[
+        bool, typer.Option("--keep/--no-keep", help="Keep it, or let it be pruned again.")
+    ] = True,
+) -> None:
+    """Keep a dead letter for ever, whatever its age."""
+
+    async def mark(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            letter = await _get_letter(tx, reference)
+            await dead_letters.keep_dead_letter(tx, letter.id, kept=kept)
+        ending = "is kept from now on" if kept else "will be pruned in its time"
+        typer.echo(f"The dead letter of {letter.kind} {letter.key} {ending}.")
+
+    at_desk(mark)
+
+
+@app.command()
+def cancel(
+    kind: Annotated[str, typer.Argument(help="Kind of the job.")],
+    key: Annotated[str, typer.Argument(help="Key of the job.")],
+) -> None:
+    """Cancel a queued or running job; what it does afterwards has no effect.
+
+    Work that is still due is woken again by the next tick.
+    """
+
+    async def take_away(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            if not await wake.cancel(tx, [Wake(kind, key)]):
+                raise UserError(f"No job of {kind} {key} is queued or running.", remedy=_LIST_REMEDY)
+        typer.echo(f"The job of {kind} {key} is cancelled.")
+
+    at_desk(take_away)
+
+
+def _kinds(desk: Desk) -> Kinds:
+    """Return all kinds of the product; only their rows are used here."""
+    from headgate.app.connectors import load_connectors
+    from headgate.app.parts import build_parts
+
+    parts = build_parts(
+        desk.settings,
+        desk.database.url,
+        desk.database,
+        clock=desk.clock,
+        randomness=Randomness(),
+        connectors=load_connectors(desk.settings),
+    )
+    return parts.kinds
+
+
+def _job_number(reference: str) -> int | None:
+    """Return the number if a reference is a job's; as many digits as a letter's ending has are not."""
+    is_number = reference.isascii() and reference.isdigit() and len(reference) < ENDING_LENGTH
+    return int(reference) if is_number else None
+
+
+async def _find_letter(tx: Tx, reference: str) -> UUID:
+    """Return the letter that a whole id or the ending of one names."""
+    if _job_number(reference) is not None:
+        raise UserError(
+            f"{reference} is a job's number, and this needs a dead letter's id.", remedy=_LIST_REMEDY
+        )
+    try:
+        return UUID(reference)
+    except ValueError:
+        found = await dead_letters.list_by_ending(tx, reference.lower())
+    if len(found) != 1:
+        problem = "Several dead letters end" if found else "No dead letter ends"
+        raise UserError(f"{problem} with {reference!r}.", remedy=_LIST_REMEDY)
+    return found[0]
+
+
+async def _get_letter(tx: Tx, reference: str) -> DeadLetter:
+    letter = await dead_letters.get_dead_letter(tx, await _find_letter(tx, reference))
+    if letter is None:
+        raise UserError(f"There is no dead letter {reference}.", remedy=_LIST_REMEDY)
+    return letter
+
+
+async def _choose(
+    desk: Desk, references: list[str] | None, *, every: bool, kind: str | None
+) -> list[DeadLetter]:
+    """Return the letters that a command is about."""
+    if bool(references) == every:
+        raise UserError("Which dead letters?", remedy="Give their ids, or --all (with --kind for some).")
+    if kind is not None and not every:
+        raise UserError("--kind goes with --all.", remedy="Give ids alone, or --all --kind KIND.")
+    async with desk.database.transaction() as tx:
+        if every:
+            return await dead_letters.list_dead_letters(tx, kind=kind, limit=_ALL_LETTERS)
+        return [await _get_letter(tx, reference) for reference in dict.fromkeys(references or [])]
+
+
+async def _each(
+    desk: Desk, chosen: list[DeadLetter], done: str, act: Callable[[Tx, UUID], Awaitable[Any]]
+) -> None:
+    """Act on each letter in a transaction of its own: one that cannot be helped holds up no other."""
+    refused = 0
+    for letter in chosen:
+        try:
+            async with desk.database.transaction() as tx:
+                await act(tx, letter.id)
+        except UserError as error:
+            refused += 1
+            typer.echo(f"{letter.kind} {letter.key}: {error}", err=True)
+        else:
+            typer.echo(f"{letter.kind} {letter.key}: {done}")
+    if not chosen:
+        typer.echo("There are no open dead letters.")
+    if refused:
+        raise typer.Exit(FAILED)
+
+
+def _counted(chosen: list[DeadLetter]) -> str:
+    if len(chosen) == 1:
+        return f"the dead letter of {chosen[0].kind} {chosen[0].key}"
+    return f"{len(chosen)} dead letters"

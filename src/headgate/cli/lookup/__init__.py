@@ -1,0 +1,1 @@
+"""From what a person types to the thing that is meant."""

@@ -1,0 +1,1 @@
+"""`headgate follow`, `notifications` and `push`."""

@@ -1,0 +1,183 @@
+"""`headgate reminder`: plan messages to groups, look at the plans, pause, copy and remove them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+import typer
+
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.lookup.reminders import ReminderArgument, get_reminder
+from headgate.cli.output import AsJson, Yes, confirm, print_json
+from headgate.cli.phrases import moment
+from headgate.cli.reminder import tables as reminder_tables
+from headgate.cli.reminder.outlook import preflight_of, say_outlook
+from headgate.cli.reminder.part_order import PartsCommand
+from headgate.cli.reminder.runs import cancel, run, test
+from headgate.cli.reminder.saving import create, edit
+from headgate.outflow.reminders import reminders
+from headgate.outflow.reminders.drafts import draft_of
+from headgate.outflow.reminders.previews import preview as preview_of
+from headgate.storage.database import Tx
+from headgate.storage.reminders.reminder_overview import list_reminders
+
+app = typer.Typer(no_args_is_help=True, help="Plan messages to groups; look at, pause, copy, remove plans.")
+
+
+app.command(cls=PartsCommand)(create)
+app.command(cls=PartsCommand)(edit)
+app.command()(run)
+app.command()(test)
+app.command()(cancel)
+
+
+@app.command("list")
+def list_all(
+    *,
+    state: Annotated[
+        Literal["active", "paused", "archived"] | None, typer.Option(help="Only those in this state.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Rows at most.")] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """List reminders, newest first."""
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            lines = await list_reminders(tx, state=state, limit=limit)
+        if as_json:
+            print_json([reminder_tables.as_line(line) for line in lines])
+        else:
+            reminder_tables.print_reminders(lines, now=desk.clock.now())
+
+    at_desk(look)
+
+
+@app.command()
+def show(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
+    """Show a reminder with all that belongs to it."""
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            full = await reminders.get(tx, (await get_reminder(tx, reminder)).id)
+        if as_json:
+            print_json(reminder_tables.as_document(full, None))
+        else:
+            reminder_tables.print_reminder(full, now=desk.clock.now())
+
+    at_desk(look)
+
+
+@app.command()
+def preview(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
+    """Show when a reminder fires next, what its first groups will read, and how long it will take."""
+
+    async def look(desk: Desk) -> None:
+        now = desk.clock.now()
+        async with desk.database.transaction() as tx:
+            full = await reminders.get(tx, (await get_reminder(tx, reminder)).id)
+            shown = await preview_of(tx, draft_of(full), now=now, known=True)
+            outlook = await preflight_of(desk).of_draft(tx, draft_of(full)) if shown.fires else None
+        if as_json:
+            print_json({**vars(shown), "forecast": outlook})
+            return
+        reminder_tables.print_preview(shown, zone=full.reminder.zone, now=now)
+        if outlook is not None:
+            typer.echo()
+            say_outlook(outlook)
+
+    at_desk(look)
+
+
+@app.command()
+def pause(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
+    """Let a reminder fire no more until it is resumed; a run under way goes on."""
+
+    async def change(tx: Tx, desk: Desk, reminder_id: UUID) -> str:
+        await reminders.pause(tx, reminder_id, now=desk.clock.now())
+        return "is paused"
+
+    _change(reminder, change, as_json=as_json)
+
+
+@app.command()
+def resume(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
+    """Let a reminder fire again; what it missed meanwhile is not made up for."""
+
+    async def change(tx: Tx, desk: Desk, reminder_id: UUID) -> str:
+        now: datetime = desk.clock.now()
+        due_at = await reminders.resume(tx, reminder_id, now=now)
+        return f"fires {moment(due_at, now)}"
+
+    _change(reminder, change, as_json=as_json)
+
+
+@app.command()
+def duplicate(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
+    """Make a copy of a reminder; the copy is paused."""
+
+    async def copy(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_reminder(tx, reminder)
+            new_id = await reminders.duplicate(tx, named.id, ids=desk.ids, now=desk.clock.now())
+            full = await reminders.get(tx, new_id)
+        if as_json:
+            print_json(reminder_tables.as_document(full, None))
+        else:
+            typer.echo(f"{full.reminder.title} is paused; `headgate reminder resume {new_id}` lets it fire.")
+
+    at_desk(copy)
+
+
+@app.command()
+def archive(
+    reminder: ReminderArgument,
+    *,
+    undo: Annotated[bool, typer.Option("--undo", help="Take it out again; it is paused then.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put a reminder away, with its history; it fires no more."""
+
+    async def change(tx: Tx, desk: Desk, reminder_id: UUID) -> str:
+        turn = reminders.unarchive if undo else reminders.archive
+        await turn(tx, reminder_id, now=desk.clock.now())
+        return "is out of the archive" if undo else "is archived"
+
+    _change(reminder, change, as_json=as_json)
+
+
+@app.command()
+def delete(reminder: ReminderArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Delete a reminder with its history; `archive` keeps both."""
+
+    async def remove(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_reminder(tx, reminder)
+        confirm(f"Delete {named.title} with the history of its runs?", yes=yes)
+        async with desk.database.transaction() as tx:
+            await reminders.delete(tx, named.id)
+        if as_json:
+            print_json(named)
+        else:
+            typer.echo(f"{named.title} is deleted.")
+
+    at_desk(remove)
+
+
+def _change(reference: str, change: Callable[[Tx, Desk, UUID], Awaitable[str]], *, as_json: bool) -> None:
+    """Change the state of a reminder, and say what it is now."""
+
+    async def work(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_reminder(tx, reference)
+            said = await change(tx, desk, named.id)
+            full = await reminders.get(tx, named.id)
+        if as_json:
+            print_json(reminder_tables.as_document(full, None))
+        else:
+            typer.echo(f"{named.title} {said}.")
+
+    at_desk(work)

@@ -1,0 +1,221 @@
+"""`headgate reminder create` and `edit`: from options to a plan that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.lookup.reminders import ReminderArgument, get_reminder
+from headgate.cli.output import AsJson, print_json
+from headgate.cli.reminder import tables as reminder_tables
+from headgate.cli.reminder.options import (
+    AccountOption,
+    AtCloseOption,
+    CaptionOption,
+    CronOption,
+    DailyOption,
+    ListOption,
+    MediaOption,
+    MonthlyOption,
+    OnceOption,
+    TargetOption,
+    TextOption,
+    TitleOption,
+    Typed,
+    WeekdaysOption,
+    WeeklyOption,
+    WindowOption,
+    ZoneOption,
+    changed_draft,
+    new_draft,
+    read_schedule,
+)
+from headgate.cli.reminder.outlook import preflight_of, say_outlook
+from headgate.cli.reminder.part_order import typed_parts
+from headgate.outflow.reminders import reminders
+from headgate.outflow.reminders.drafts import Draft, draft_of
+from headgate.outflow.reminders.preflight import Outlook
+from headgate.outflow.reminders.previews import Preview
+from headgate.outflow.reminders.previews import preview as preview_of
+from headgate.outflow.reminders.reminders import Saved
+from headgate.storage.database import Tx
+from headgate.storage.reminders.reminder_overview import FullReminder
+
+Plan = Callable[[Tx, Desk], Awaitable[tuple[UUID | None, Draft]]]
+"""Returns a draft, and the reminder that it is to replace."""
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would come of it, and keep nothing.")]
+
+
+def create(
+    ctx: typer.Context,
+    *,
+    title: TitleOption = None,
+    account: AccountOption = None,
+    text: TextOption = None,
+    media: MediaOption = None,
+    caption: CaptionOption = None,
+    target: TargetOption = None,
+    lists: ListOption = None,
+    zone: ZoneOption = None,
+    once: OnceOption = None,
+    daily: DailyOption = None,
+    weekdays: WeekdaysOption = None,
+    weekly: WeeklyOption = None,
+    monthly: MonthlyOption = None,
+    cron: CronOption = None,
+    window: WindowOption = None,
+    at_close: AtCloseOption = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Plan a reminder, and show when it fires and what the groups will read.
+
+    Its messages are sent in the order in which --text and --media are given.
+    """
+    typed = Typed(
+        title=title,
+        account=account,
+        parts=typed_parts(ctx, texts=text or (), files=media or (), captions=caption or ()),
+        targets=target or (),
+        lists=lists or (),
+        zone=zone,
+        window=window,
+        at_close=at_close,
+        schedule=read_schedule(
+            once=once,
+            every_day=daily,
+            on_weekdays=weekdays,
+            on_days=weekly,
+            on_day_of_month=monthly,
+            cron=cron,
+        ),
+    )
+
+    async def plan(tx: Tx, desk: Desk) -> tuple[UUID | None, Draft]:
+        return None, await new_draft(tx, desk, typed)
+
+    _save(plan, dry_run=dry_run, as_json=as_json)
+
+
+def edit(
+    ctx: typer.Context,
+    reminder: ReminderArgument,
+    *,
+    title: TitleOption = None,
+    account: AccountOption = None,
+    text: TextOption = None,
+    media: MediaOption = None,
+    caption: CaptionOption = None,
+    target: TargetOption = None,
+    lists: ListOption = None,
+    zone: ZoneOption = None,
+    once: OnceOption = None,
+    daily: DailyOption = None,
+    weekdays: WeekdaysOption = None,
+    weekly: WeeklyOption = None,
+    monthly: MonthlyOption = None,
+    cron: CronOption = None,
+    window: WindowOption = None,
+    at_close: AtCloseOption = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Change what is given, and leave the rest as it is.
+
+    Messages replace all messages, and targets and lists all of both. A run under way goes on as it began.
+    """
+    typed = Typed(
+        title=title,
+        account=account,
+        parts=typed_parts(ctx, texts=text or (), files=media or (), captions=caption or ()),
+        targets=target or (),
+        lists=lists or (),
+        zone=zone,
+        window=window,
+        at_close=at_close,
+        schedule=read_schedule(
+            once=once,
+            every_day=daily,
+            on_weekdays=weekdays,
+            on_days=weekly,
+            on_day_of_month=monthly,
+            cron=cron,
+        ),
+    )
+
+    async def plan(tx: Tx, desk: Desk) -> tuple[UUID | None, Draft]:
+        named = await get_reminder(tx, reminder)
+        full = await reminders.get(tx, named.id)
+        platform = full.reminder.platform
+        return named.id, await changed_draft(tx, desk, draft_of(full), typed, platform=platform)
+
+    _save(plan, dry_run=dry_run, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A draft that was kept, and what will come of it."""
+
+    full: FullReminder
+    saved: Saved
+    preview: Preview
+    outlook: Outlook | None
+    """Of its next fire, if it has one."""
+
+
+class NothingKept(Exception):
+    """Undoes the transaction of a dry run, and carries what would have been kept."""
+
+    def __init__(self, kept: Kept) -> None:
+        super().__init__()
+        self.kept = kept
+
+
+def _save(plan: Plan, *, dry_run: bool, as_json: bool) -> None:
+    """Keep a draft, new or in place of a reminder's, and show what will come of it."""
+
+    async def save(desk: Desk) -> None:
+        now = desk.clock.now()
+        try:
+            async with desk.database.transaction() as tx:
+                kept = await _keep(tx, desk, plan, now=now)
+                _undo(kept, wanted=dry_run)
+        except NothingKept as undone:
+            kept = undone.kept
+        if as_json:
+            document = reminder_tables.as_document(kept.full, kept.preview)
+            extra = {"preview": kept.preview, "warnings": kept.saved.warnings, "kept": not dry_run}
+            print_json({**document, **extra, "forecast": kept.outlook})
+            return
+        reminder_tables.print_preview(kept.preview, zone=kept.full.reminder.zone, now=now)
+        typer.echo()
+        if kept.outlook is not None:
+            say_outlook(kept.outlook)
+        if dry_run:
+            typer.echo("Nothing was kept.")
+        else:
+            reminder_tables.say_saved(kept.full.reminder, kept.saved, now=now)
+
+    at_desk(save)
+
+
+async def _keep(tx: Tx, desk: Desk, plan: Plan, *, now: datetime) -> Kept:
+    known_id, draft = await plan(tx, desk)
+    if known_id is None:
+        saved = await reminders.create(tx, draft, ids=desk.ids, now=now)
+    else:
+        saved = await reminders.update(tx, known_id, draft, now=now)
+    shown = await preview_of(tx, draft, now=now, known=True)
+    outlook = await preflight_of(desk).of_draft(tx, draft) if shown.fires else None
+    return Kept(await reminders.get(tx, saved.id), saved, shown, outlook)
+
+
+def _undo(kept: Kept, *, wanted: bool) -> None:
+    if wanted:
+        raise NothingKept(kept)

@@ -1,0 +1,282 @@
+"""`headgate run`: look at runs, and pause, resume, cancel or mend them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Annotated, get_args
+
+import typer
+
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.lookup.channels import AccountArgument, get_account
+from headgate.cli.lookup.reminders import get_reminder
+from headgate.cli.lookup.runs import RunArgument, get_named_run
+from headgate.cli.output import AsJson, Yes, confirm, print_json
+from headgate.cli.phrases import count_of
+from headgate.cli.reminder.outlook import preflight_of, say_outlook
+from headgate.cli.run import tables as run_tables
+from headgate.cli.run.progress import get_known, watch_run
+from headgate.domain.errors import UserError
+from headgate.domain.reminders.run_results import DeliveryState, RunState
+from headgate.outflow.reminders.runs import make_remainder_run
+from headgate.outflow.sending import controls
+from headgate.storage.database import Tx
+from headgate.storage.sending.run_overview import (
+    ACTIVE_STATES,
+    RunLine,
+    RunPlace,
+    list_deliveries,
+    list_runs,
+)
+
+app = typer.Typer(no_args_is_help=True, help="Look at runs of reminders; pause, resume, cancel, mend them.")
+
+Limit = Annotated[int, typer.Option(min=1, max=100_000, help="Rows at most.")]
+Change = Callable[[Tx, Desk, RunLine], Awaitable[str]]
+"""Changes a run and returns what it is now."""
+
+
+@app.command("list")
+def list_all(
+    *,
+    reminder: Annotated[
+        str, typer.Option(metavar="REMINDER", help="Only of this reminder: title or id.")
+    ] = "",
+    account: Annotated[str, typer.Option(metavar="ACCOUNT", help="Only of this account.")] = "",
+    state: Annotated[
+        list[str] | None, typer.Option(metavar="STATE", help="Only in this state; repeatable.")
+    ] = None,
+    active: Annotated[bool, typer.Option("--active", help="Only those that have not ended.")] = False,
+    limit: Limit = 50,
+    below: Annotated[str, typer.Option(metavar="RUN", help="Only older ones: the next page.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List runs, newest first."""
+    if active and state:
+        raise UserError("--active and --state exclude each other.", remedy="Give one of them.")
+    states: list[RunState] = [_state(one) for one in state or ()]
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            last = await get_named_run(tx, below) if below else None
+            runs = await list_runs(
+                tx,
+                reminder_id=(await get_reminder(tx, reminder)).id if reminder else None,
+                account_id=(await get_account(tx, account)).id if account else None,
+                states=ACTIVE_STATES if active else states or None,
+                below=None if last is None else RunPlace(last.created_at, last.id),
+                limit=limit,
+            )
+        if as_json:
+            print_json([run_tables.as_line(run) for run in runs])
+        else:
+            run_tables.print_runs(runs, now=desk.clock.now())
+
+    at_desk(look)
+
+
+def _state(typed: str) -> RunState:
+    for state in get_args(RunState):
+        if typed == state:
+            return state
+    known = ", ".join(get_args(RunState))
+    raise UserError(f"A run is never {typed!r}.", remedy=f"Its state is one of {known}.")
+
+
+@app.command()
+def show(
+    run: RunArgument,
+    *,
+    watch: Annotated[
+        bool | None,
+        typer.Option("--watch/--no-watch", help="Stay until it has ended; by itself while it is being sent."),
+    ] = None,
+    deliveries: Annotated[bool, typer.Option("--deliveries", help="List what came of each group.")] = False,
+    state: Annotated[DeliveryState | None, typer.Option(help="Only deliveries in this state.")] = None,
+    after: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Only deliveries after this one.")] = 0,
+    limit: Limit = 100,
+    as_json: AsJson = False,
+) -> None:
+    """Show how far a run is and what came of it; a bar while it is being sent."""
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            known = await get_named_run(tx, run)
+        if known.active if watch else watch is None and _moves(desk, known):
+            known = await watch_run(desk, known.id)
+        async with desk.database.transaction() as tx:
+            story = await run_tables.read_story(tx, known, preflight_of(desk))
+            lines = None
+            if deliveries or state is not None:
+                lines = await list_deliveries(tx, known.id, state=state, after=after, limit=limit)
+        if as_json:
+            print_json(run_tables.as_document(story, lines))
+            return
+        run_tables.print_run(story, now=desk.clock.now())
+        if lines is not None:
+            typer.echo()
+            run_tables.print_deliveries(lines)
+
+    at_desk(look)
+
+
+def _moves(desk: Desk, run: RunLine) -> bool:
+    """Tell whether there is something to watch, and somebody who does."""
+    if run.state not in {"waiting", "running"} or run.opens_at > desk.clock.now():
+        return False
+    return sys.stdout.isatty()
+
+
+@app.command()
+def pause(run: RunArgument, *, as_json: AsJson = False) -> None:
+    """Send nothing more of a run until it is resumed; its window closes all the same."""
+
+    async def change(tx: Tx, desk: Desk, known: RunLine) -> str:
+        del desk
+        await controls.pause(tx, known.id)
+        return "is paused"
+
+    _change(run, change, as_json=as_json)
+
+
+@app.command()
+def resume(run: RunArgument, *, as_json: AsJson = False) -> None:
+    """Let a paused run go on where it stopped."""
+
+    async def change(tx: Tx, desk: Desk, known: RunLine) -> str:
+        await controls.resume(tx, known.id, now=desk.clock.now())
+        return "goes on"
+
+    _change(run, change, as_json=as_json)
+
+
+@app.command()
+def cancel(run: RunArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Send nothing more of a run, ever; what is on its way arrives."""
+
+    async def change(tx: Tx, desk: Desk, known: RunLine) -> str:
+        await controls.cancel(tx, known.id, now=desk.clock.now())
+        return "is cancelled"
+
+    _change(
+        run, change, question="Cancel {title}? {left} of {total} would get nothing.", yes=yes, as_json=as_json
+    )
+
+
+@app.command()
+def retry(
+    run: RunArgument,
+    *,
+    skipped: Annotated[bool, typer.Option("--skipped", help="Also what was skipped.")] = False,
+    uncertain: Annotated[
+        bool, typer.Option("--uncertain", help="Also what may have arrived: it may arrive twice.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Send again what failed in a run that has ended; what was sent is not sent again."""
+
+    async def change(tx: Tx, desk: Desk, known: RunLine) -> str:
+        now = desk.clock.now()
+        taken = await controls.retry(tx, known.id, skipped=skipped, uncertain=uncertain, now=now)
+        return f"goes on with {count_of(taken, 'group')}"
+
+    question = "What is uncertain in {title} may arrive twice. Send it again?" if uncertain else ""
+    _change(run, change, question=question, yes=yes, as_json=as_json)
+
+
+@app.command()
+def resolve(
+    run: RunArgument,
+    delivery: Annotated[int, typer.Argument(min=1, metavar="NUMBER", help="Number of the delivery.")],
+    *,
+    arrived: Annotated[
+        bool | None,
+        typer.Option("--arrived/--again", help="The message is in the group, or it is to be sent again."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what became of a message of which nobody knows whether it was sent."""
+    if arrived is None:
+        raise UserError(
+            "Is the message in the group?", remedy="Look there, and give --arrived, or --again to send it."
+        )
+
+    async def change(tx: Tx, desk: Desk, known: RunLine) -> str:
+        await controls.resolve(tx, known.id, delivery, arrived=arrived, now=desk.clock.now())
+        return "counts it as arrived" if arrived else "sends it again"
+
+    _change(run, change, as_json=as_json)
+
+
+@app.command()
+def remainder(
+    run: RunArgument,
+    account: AccountArgument,
+    *,
+    include_uncertain: Annotated[
+        bool, typer.Option("--include-uncertain", help="Also what may have arrived: it may arrive twice.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let another account send what a run has not delivered."""
+
+    async def pass_on(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            known = await get_named_run(tx, run)
+            other = await get_account(tx, account)
+        if include_uncertain and known.uncertain:
+            confirm(f"{count_of(known.uncertain, 'group')} may get it twice. Send it all the same?", yes=yes)
+        async with desk.database.transaction() as tx:
+            new_id = await make_remainder_run(
+                tx,
+                known.id,
+                other.id,
+                include_uncertain=include_uncertain,
+                ids=desk.ids,
+                now=desk.clock.now(),
+            )
+        rest = await get_known(desk, new_id)
+        async with desk.database.transaction() as tx:
+            story = await run_tables.read_story(tx, rest, preflight_of(desk))
+        if as_json:
+            print_json(run_tables.as_document(story))
+            return
+        typer.echo(
+            f"{other.name} sends the rest of {known.title} to {count_of(rest.total, 'group')}: run {new_id}."
+        )
+        if story.outlook is not None:
+            say_outlook(story.outlook)
+
+    at_desk(pass_on)
+
+
+def _change(reference: str, change: Change, *, as_json: bool, question: str = "", yes: bool = False) -> None:
+    """Change a run, asking first if there is a question, and say what it is now."""
+
+    async def work(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            known = await get_named_run(tx, reference)
+        if question:
+            left = count_of(known.pending + known.sending, "group")
+            confirm(question.format(title=known.title, left=left, total=f"{known.total:,}"), yes=yes)
+        async with desk.database.transaction() as tx:
+            said = await change(tx, desk, known)
+        changed = await get_known(desk, known.id)
+        if as_json:
+            async with desk.database.transaction() as tx:
+                print_json(
+                    run_tables.as_document(await run_tables.read_story(tx, changed, preflight_of(desk)))
+                )
+        elif changed.state == known.state or changed.active:
+            typer.echo(f"{known.title} {said}{f': it {changed.reason}' if _waits(changed) else ''}.")
+        else:
+            typer.echo(f"{known.title}: {changed.summary}" if changed.summary else f"{known.title} {said}.")
+
+    at_desk(work)
+
+
+def _waits(run: RunLine) -> bool:
+    return run.reason.startswith("waits ")

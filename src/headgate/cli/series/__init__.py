@@ -1,0 +1,1 @@
+"""`headgate series`, `feed` and `hosts`."""

@@ -1,0 +1,298 @@
+"""`headgate series add` and `headgate feed add`: from what a person types to a source that is looked at."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import typer
+
+from headgate.cli.connectors import connector_of, open_links
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.lookup.series import get_named_series
+from headgate.cli.lookup.users import get_user
+from headgate.cli.output import AsJson, print_json, working
+from headgate.connectors.protocol import FoundChannel
+from headgate.domain.errors import RateLimited, UserError, WorkError
+from headgate.domain.listings.title_patterns import TitlePattern
+from headgate.intake.listings.sources import ListingSources, NewSource, SourceAdded
+from headgate.kernel.logs import mask_url
+from headgate.outflow.notifications import follows
+from headgate.outflow.notifications.follows import checked_languages
+from headgate.storage.events import Event, publish
+from headgate.storage.listings.listing_overview import get_listing_states
+from headgate.storage.listings.series import SeriesName, get_series
+from headgate.storage.notifications.follows import Subject
+
+FEEDS = "feeds"
+SIMULATED = "simulated"
+MANGADEX = "mangadex"
+_MOST_LISTED = 20
+_MOST_IN_A_LINE = 5
+_PLACE = re.compile(r"\{[a-z]+\}|\*")
+_GROUP = re.compile(r"^\s*\[[^\]]*\]\s*")
+
+PatternOption = Annotated[
+    str,
+    typer.Option(
+        "--pattern", metavar="PATTERN", help="Only entries with such a title, like 'One Piece {number}*'."
+    ),
+]
+PickOption = Annotated[
+    int | None, typer.Option("--pick", metavar="N", min=1, help="Take the Nth of several that match.")
+]
+ToOption = Annotated[
+    str, typer.Option("--to", metavar="SERIES", help="Let it bring a series that is there already.")
+]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What somebody wants a listing to bring, as it was typed."""
+
+    query: str
+    platform: str = ""
+    title: str = ""
+    series_title: str = ""
+    to: str = ""
+    pattern: str = ""
+    language: str = ""
+    pick: int | None = None
+    follow: str = ""
+    needs_series: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of it."""
+
+    platform: str
+    key: str
+    title: str
+    """What the listing is called here."""
+    added: SourceAdded
+    series: SeriesName | None
+    follower: str
+
+
+def add(
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help="Title, address or key of a series, or address of a feed.")
+    ],
+    *,
+    platform: Annotated[
+        str,
+        typer.Option(metavar="PLATFORM", help="Where to look: mangadex, feeds; simulated in a demo."),
+    ] = "",
+    title: Annotated[str, typer.Option(help="What the series is to be called here.")] = "",
+    to: ToOption = "",
+    pattern: PatternOption = "",
+    language: Annotated[
+        str, typer.Option(metavar="TAG", help="Language of entries that do not tell theirs, like en.")
+    ] = "",
+    pick: PickOption = None,
+    follow: Annotated[
+        str, typer.Option("--follow", metavar="USER", help="Let this user hear of new chapters.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Find a series and follow its source; with --to it is one more source of a series that is there."""
+    if to and title:
+        raise UserError("--to names a series that has its title.", remedy="Leave --title out.")
+    wish = Wish(
+        query,
+        platform=platform,
+        series_title=title,
+        to=to,
+        pattern=pattern,
+        language=language,
+        pick=pick,
+        follow=follow,
+        needs_series=True,
+    )
+
+    async def work(desk: Desk) -> None:
+        say_added(await add_source(desk, wish), as_json=as_json)
+
+    at_desk(work)
+
+
+async def add_source(desk: Desk, wish: Wish) -> Done:
+    """Find what is meant, follow it, and let it bring the series that is wanted."""
+    if wish.pattern:
+        TitlePattern.parse(wish.pattern)
+    language = next(iter(checked_languages([wish.language])), "")
+    async with desk.database.transaction() as tx:
+        to = await get_named_series(tx, wish.to) if wish.to else None
+        follower = await get_user(tx, wish.follow) if wish.follow else None
+    platform = wish.platform or guess_platform(desk, wish.query)
+    async with open_sources(desk, platform) as sources:
+        found = choose(await find(sources, platform, wish.query), wish, platform)
+        source = _source(found, wish, to=to, language=language)
+        account = await sources.reader_of(platform)
+        now = desk.clock.now()
+        async with desk.database.transaction() as tx:
+            added = await sources.add_in(tx, account, source, now=now)
+            series = None if added.series_id is None else await get_series(tx, added.series_id)
+            if follower is not None and series is not None:
+                subject = Subject(series_id=series.id)
+                await follows.follow(tx, subject, user_id=follower.id, ids=desk.ids, now=now)
+            await publish(tx, Event("series"))
+            (listing,) = await get_listing_states(tx, [added.channel_id])
+    named = None if series is None else SeriesName(series.id, series.title)
+    return Done(
+        platform, listing.key, listing.title, added, named, follower.name if follower and named else ""
+    )
+
+
+@asynccontextmanager
+async def open_sources(desk: Desk, platform: str) -> AsyncGenerator[ListingSources, None]:
+    """Yield the way to find and follow listings of a platform that this installation has."""
+    if platform != SIMULATED and desk.anchor is not None and desk.anchor.scale != 1:
+        raise UserError(
+            f"This is a demo, whose time is quick: it looks at nothing of {platform}.",
+            remedy="`headgate up` follows what is real; here `headgate series add 'Salt Road'` works.",
+        )
+    manifest = connector_of(desk, platform).manifest
+    if "listings" not in manifest.capabilities or "find" not in manifest.capabilities:
+        raise UserError(
+            f"{manifest.title} has no series to find.", remedy="Its channels: `headgate channel add ACCOUNT`."
+        )
+    async with open_links(desk) as links:
+        yield ListingSources(links, desk.database, desk.clock, desk.ids)
+
+
+def guess_platform(desk: Desk, query: str) -> str:
+    """Return where something is most likely found: an address by its host, a title where titles are known."""
+    if "://" not in query:
+        return SIMULATED if desk.anchor is not None else MANGADEX
+    try:
+        host = urlsplit(query).hostname or ""
+    except ValueError:
+        return FEEDS
+    home = urlsplit(desk.settings.mangadex.site).hostname or ""
+    return MANGADEX if host in {home, f"www.{home}"} else FEEDS
+
+
+async def find(sources: ListingSources, platform: str, query: str) -> Sequence[FoundChannel]:
+    """Ask the platform what a person may mean."""
+    try:
+        with working(f"Asking {platform}…"):
+            return await sources.find(platform, query)
+    except RateLimited as error:
+        raise UserError(
+            f"This has to wait: {error}.",
+            remedy=f"Try again in {max(1, round(error.retry_after_s))} seconds.",
+        ) from error
+    except WorkError as error:
+        remedy = (
+            "Look at the address in a browser; `headgate feed add` takes feeds and pages that name one."
+            if platform == FEEDS
+            else f"Try again in a while; `headgate account list` shows the accounts of {platform}."
+        )
+        raise UserError(f"{mask_url(query)!r} could not be looked up: {error}.", remedy=remedy) from error
+
+
+def choose(found: Sequence[FoundChannel], wish: Wish, platform: str) -> FoundChannel:
+    """Return the one that is meant: the only one, the picked one, or what a person at the terminal says."""
+    shown = mask_url(wish.query)
+    if not found:
+        raise UserError(f"Nothing was found for {shown!r} on {platform}.", remedy=_elsewhere(platform))
+    if wish.pick is not None and wish.pick > len(found):
+        raise UserError(f"There is no match {wish.pick} for {shown!r}.", remedy=f"There are {len(found)}.")
+    if wish.pick is not None:
+        return found[wish.pick - 1]
+    if len(found) == 1:
+        return found[0]
+    if not sys.stdin.isatty():
+        listed = "; ".join(f"{n} {_shown(one)}" for n, one in enumerate(found[:_MOST_IN_A_LINE], 1))
+        more = "; …" if len(found) > _MOST_IN_A_LINE else ""
+        raise UserError(
+            f"{len(found)} match {shown!r} on {platform}.",
+            remedy=f"Choose one with --pick N: {listed}{more}.",
+        )
+    return found[_ask(found) - 1]
+
+
+def _ask(found: Sequence[FoundChannel]) -> int:
+    listed = found[:_MOST_LISTED]
+    for number, one in enumerate(listed, 1):
+        typer.echo(f"{number:>3}  {_shown(one)}", err=True)
+    if len(found) > len(listed):
+        typer.echo(f"     … and {len(found) - len(listed):,} more: a longer title finds fewer.", err=True)
+    while True:
+        number: int = typer.prompt("Which one", type=int, err=True)
+        if 1 <= number <= len(listed):
+            return number
+        typer.echo(f"Take a number from 1 to {len(listed)}.", err=True)
+
+
+def _shown(found: FoundChannel) -> str:
+    return f"{found.title or 'no title'} ({mask_url(found.key)})"
+
+
+def _elsewhere(platform: str) -> str:
+    if platform == FEEDS:
+        return "Give the address of a feed, or of a page that has one."
+    return "Write the title as the site does, give its address there, or look elsewhere with --platform."
+
+
+def _source(found: FoundChannel, wish: Wish, *, to: SeriesName | None, language: str) -> NewSource:
+    title = wish.series_title or (_title_of(wish.pattern) if wish.pattern and to is None else "")
+    if wish.needs_series and not (found.is_series or to or title):
+        address = shlex.quote(wish.query)
+        raise UserError(
+            f"{found.title or mask_url(found.key)} is a feed; which series it brings, it does not say.",
+            remedy="Say it: --title NAME if all its entries are chapters of one series, --pattern 'NAME"
+            " {number}*' if only some are, --to SERIES for one that is there already. Or follow it as a feed:"
+            f" `headgate feed add {address}`.",
+        )
+    if wish.title:
+        found = FoundChannel(found.key, wish.title, "listing", is_series=found.is_series)
+    return NewSource(found, to.id if to else None, title, wish.pattern, language)
+
+
+def _title_of(pattern: str) -> str:
+    """Return the text of a pattern that most likely is the title: the longest one, without a group."""
+    texts = [_GROUP.sub("", text).strip(" -–—:,|#([") for text in _PLACE.split(pattern)]
+    return max(texts, key=len) or pattern
+
+
+def say_added(done: Done, *, as_json: bool) -> None:
+    """Say what is followed now, and how to watch what becomes of it."""
+    if as_json:
+        print_json(_document(done))
+        return
+    name = mask_url(done.title)
+    if done.series is None:
+        state = "is followed" if done.added.is_new else "was followed already"
+        typer.echo(f"{name} {state}; its entries become posts in the library.")
+        typer.echo("It is looked at in a moment; watch it with `headgate feed list`.")
+        return
+    known = "" if done.added.is_new else ", which was followed already"
+    typer.echo(f"{done.series.title} comes from {done.platform}: {name}{known}.")
+    typer.echo(
+        f"It is looked at in a moment; watch it with `headgate series show {shlex.quote(done.series.title)}`."
+    )
+    if done.follower:
+        typer.echo(f"{done.follower} hears of chapters that are published from now on.")
+
+
+def _document(done: Done) -> dict[str, str | bool | UUID | None]:
+    return {
+        "platform": done.platform,
+        "key": mask_url(done.key),
+        "title": done.title,
+        "channel_id": done.added.channel_id,
+        "is_new": done.added.is_new,
+        "series_id": done.added.series_id,
+        "series_title": done.series.title if done.series else "",
+        "followed_by": done.follower,
+    }

@@ -1,0 +1,138 @@
+"""`headgate hosts`: the sites that feeds and series come from, how they do, and their pace."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from headgate.cli.connectors import open_links
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.jobs.tables import relative
+from headgate.cli.output import AsJson, print_json, print_table
+from headgate.domain.breaker import Breaker, state_of
+from headgate.domain.errors import UserError
+from headgate.intake.listings.host_pace import set_host_pace
+from headgate.storage.database import Tx
+from headgate.storage.listings.hosts import HostName
+from headgate.storage.listings.listing_overview import HostState, list_hosts
+
+app = typer.Typer(invoke_without_command=True, rich_markup_mode="rich")
+
+
+@app.callback()
+def hosts(
+    context: typer.Context,
+    *,
+    troubled: Annotated[
+        bool, typer.Option("--troubled", help="Only those that failed since they last answered.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the sites that feeds and series come from: which answer, and which are left alone for a while.
+
+    A site that fails again and again is left alone for 5 minutes, then 10, up to a day; one try decides.
+    """
+
+    if context.invoked_subcommand is not None:
+        return
+
+    async def look(desk: Desk) -> None:
+        now = desk.clock.now()
+        async with desk.database.transaction() as tx:
+            found = [one for one in await list_hosts(tx) if one.troubled or not troubled]
+        if as_json:
+            print_json([{**vars(one), "state": _breaker(one, now)} for one in found])
+            return
+        print_table(
+            ["site", "platform", "state", "pace", "sources", "asked as a whole"],
+            [
+                (one.name, one.platform, _state(one, now), _pace(one), f"{one.listings:,}", _swept(one, now))
+                for one in found
+            ],
+            empty="No site fails." if troubled else "No feed and no series is followed yet.",
+            numeric=["sources"],
+        )
+        for one in found:
+            if one.failures:
+                typer.echo(f"{one.name}: {one.error_message}")
+
+    at_desk(look)
+
+
+@app.command("pace")
+def pace(
+    site: Annotated[str, typer.Argument(metavar="SITE", help="Its name, or platform/name.")],
+    per_minute: Annotated[
+        str, typer.Argument(metavar="N|default", help="Most requests a minute for its feeds and series.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Set how often one site is asked, or go back to the default pace; checks that wait are planned anew."""
+    wish = _typed_pace(per_minute)
+
+    async def change(desk: Desk) -> None:
+        async with open_links(desk) as links, desk.database.transaction() as tx:
+            host = await _find(tx, site)
+            name = HostName(host.platform, host.name)
+            await set_host_pace(tx, links, name, per_minute=wish, clock=desk.clock)
+            host = await _find(tx, str(name))
+        if as_json:
+            print_json({**vars(host), "state": _breaker(host, desk.clock.now())})
+        else:
+            typer.echo(f"{host.name}: {_pace(host)}.")
+
+    at_desk(change)
+
+
+def _typed_pace(typed: str) -> float | None:
+    text = typed.lower().removesuffix("/minute")
+    if text == "default":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise UserError(
+            f"{typed!r} is no pace.", remedy="Give a number of requests a minute, or `default`."
+        ) from None
+
+
+async def _find(tx: Tx, typed: str) -> HostState:
+    platform, _, name = typed.rpartition("/")
+    found = [one for one in await list_hosts(tx, name=name) if platform in ("", one.platform)]
+    if not found:
+        raise UserError(f"There is no site {typed!r}.", remedy="`headgate hosts` lists them.")
+    if len(found) > 1:
+        named = ", ".join(f"{one.platform}/{one.name}" for one in found)
+        raise UserError(f"Several platforms have a site {name!r}.", remedy=f"Name one of: {named}.")
+    return found[0]
+
+
+def _pace(one: HostState) -> str:
+    if one.per_minute is None or one.rate is None:
+        return "default"
+    most = f"{one.per_minute:.4g} a minute" + (", set by a person" if one.pace_set else "")
+    slowed = f"{one.rate:.4g} of {most}" if one.rate < one.per_minute else most
+    return f"{slowed}; {one.paced:,} wait for it" if one.paced else slowed
+
+
+def _breaker(one: HostState, now: datetime) -> str:
+    return state_of(Breaker(one.failures, one.opened, one.open_until), now=now)
+
+
+def _state(one: HostState, now: datetime) -> str:
+    state = _breaker(one, now)
+    if one.limited_until is not None and one.limited_until > now:
+        return f"asked us to wait (a day at most), asked again {relative(one.limited_until, now)}"
+    if state == "open" and one.open_until is not None:
+        return f"left alone, tried again {relative(one.open_until, now)}"
+    if state == "closed":
+        return f"failing ({one.failures} in a row)" if one.failures else "answers"
+    return "the next try decides"
+
+
+def _swept(one: HostState, now: datetime) -> str:
+    if not one.swept:
+        return "no"
+    return "not yet" if one.swept_at is None else relative(one.swept_at, now)

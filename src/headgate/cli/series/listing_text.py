@@ -1,0 +1,183 @@
+"""Listings in words: whether they work, why they are looked at as often as they are, and when next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import typer
+
+from headgate.cli.channel.explain_text import breaker_line
+from headgate.cli.jobs.tables import relative
+from headgate.cli.phrases import count_of, moment, print_facts, print_heading, reason_in_words
+from headgate.domain.listings.rhythm import tier_text
+from headgate.kernel.logs import mask_url
+from headgate.storage.listings.listing_overview import ListingState, TierChange
+from headgate.storage.listings.listings import Source
+
+LOOKED = frozenset({"asked", "never_polled", "due"})
+"""Reasons for looking; the others are reasons for leaving a listing alone."""
+
+
+def state_word(one: ListingState, now: datetime) -> str:
+    """Return in a word or two whether a listing works, as the pages say it."""
+    return one.health(now=now).word
+
+
+def trouble(one: ListingState, now: datetime) -> str:
+    """Say what is wrong with a listing; empty if nothing is."""
+    if one.gone_at is not None:
+        return f"its source said {relative(one.gone_at, now)} that it is gone for good"
+    if not one.reader:
+        return f"no account of {one.platform} can look at it"
+    if one.host_open_until is not None and one.host_open_until > now:
+        again = relative(one.host_open_until, now)
+        return f"{one.host} does not answer and is tried again {again}: {one.host_error}"
+    if limited_until := _limited_until(one, now):
+        again = relative(limited_until, now)
+        return f"{one.host} asked us to wait (429), for a day at most; asked again {again}"
+    if one.open_until is not None and one.open_until > now:
+        return f"it is tried again {relative(one.open_until, now)}: {one.error_message}"
+    if one.failures:
+        return one.error_message
+    if one.host_failures:
+        return f"{one.host} failed lately: {one.host_error}"
+    return one.warning or quirk(one, now)
+
+
+def quirk(one: ListingState, now: datetime) -> str:
+    """Say what a person should know of a listing that works; empty if nothing."""
+    if one.moved_onto:
+        return f"it moved to the address of {one.moved_onto}, which brings another series; remove one of them"
+    if one.changes_keys(now=now):
+        return "it keeps changing the IDs of its entries; they are recognised by link and title"
+    return ""
+
+
+def _limited_until(one: ListingState, now: datetime) -> datetime | None:
+    """Return until when a listing waits because its site asked for that."""
+    return one.due_at if one.reason == "limited" and one.due_at and one.due_at > now else None
+
+
+def next_look(one: ListingState, now: datetime) -> str:
+    """Return when a listing is looked at next, shortly."""
+    if one.gone_at is not None or not one.enabled or one.due_at is None:
+        return "none"
+    return "now" if one.due_at <= now else relative(one.due_at, now)
+
+
+def tier_sentence(one: ListingState) -> str:
+    """Say which tier a listing has, and why."""
+    if one.tier_pinned:
+        return f"{one.tier}: a person chose so"
+    why = tier_text(one.tier_reason).rstrip(".")
+    return f"{one.tier}: {why[:1].lower()}{why[1:]}" if why else one.tier
+
+
+def print_sources(states: Sequence[tuple[ListingState, str]], now: datetime) -> None:
+    """Print sources of a series, each with what is known of it; the text says what of it is taken."""
+    for number, (one, taken) in enumerate(states, 1):
+        print_heading(f"Source {number}: {one.title}  ({one.platform}, {mask_url(one.key)})")
+        print_facts([("  takes", taken), *((f"  {name}", text) for name, text in _facts(one, now))])
+
+
+def print_listing(
+    one: ListingState, sources: Sequence[Source], changes: Sequence[TierChange], now: datetime
+) -> None:
+    """Print all that is known of a listing, and why it is looked at as it is."""
+    typer.echo(f"{typer.style(one.title, bold=True)}  ({one.platform}, {mask_url(one.key)})")
+    typer.echo(f"Looked at {count_of(one.polls, 'time')}; {brings(sources)}.\n")
+    print_facts([("id", str(one.channel_id)), *_facts(one, now)])
+    if not changes:
+        typer.echo("\nIts tier has not changed yet.")
+        return
+    print_heading("Tier changes")
+    print_facts(
+        (
+            relative(change.at, now),
+            f"{change.from_tier} to {change.to_tier}; {tier_text(change.reason) or change.reason}",
+        )
+        for change in changes
+    )
+
+
+def brings(sources: Sequence[Source]) -> str:
+    """Say which series a listing brings."""
+    if not sources:
+        return "its entries are posts in the library"
+    named = [
+        f"{one.series_title} ({one.pattern})" if one.pattern else one.series_title for one in sources[:5]
+    ]
+    more = f" and {len(sources) - 5:,} more" if len(sources) > 5 else ""
+    return f"brings {', '.join(named)}{more}"
+
+
+def as_document(one: ListingState, now: datetime) -> dict[str, Any]:
+    """Return a listing as JSON shows it: without the password that an address can hold."""
+    return {
+        **vars(one),
+        "key": mask_url(one.key),
+        "former_keys": [mask_url(key) for key in one.former_keys],
+        "state": state_word(one, now),
+        "in_words": trouble(one, now),
+        "tier_in_words": tier_sentence(one),
+    }
+
+
+def _facts(one: ListingState, now: datetime) -> list[tuple[str, str]]:
+    facts = [
+        ("state", _state_line(one, now)),
+        ("tier", tier_sentence(one)),
+        ("next look", _next_look(one, now)),
+        ("last look", _last_look(one, now)),
+        ("last success", moment(one.succeeded_at, now)),
+        ("last change", moment(one.changed_at, now, never="none yet")),
+        ("read by", _reader(one, now)),
+        (f"site {one.host}", breaker_line(one.host_failures, one.host_open_until, one.host_error, now)),
+    ]
+    if one.host_per_minute is not None:
+        facts.append(("pace of the site", f"{one.host_per_minute:.4g} requests a minute"))
+    if one.rest_until is not None and one.rest_until > now:
+        facts.append(("asked for rest until", moment(one.rest_until, now)))
+    if one.warning:
+        facts.append(("warning", one.warning))
+    if note := quirk(one, now):
+        facts.append(("note", note))
+    if one.former_keys:
+        facts.append(("moved from", ", ".join(map(mask_url, one.former_keys))))
+    return facts
+
+
+def _state_line(one: ListingState, now: datetime) -> str:
+    wrong = trouble(one, now)
+    shown_apart = {one.warning, quirk(one, now)}
+    return f"{state_word(one, now)}: {wrong}" if wrong and wrong not in shown_apart else state_word(one, now)
+
+
+def _reader(one: ListingState, now: datetime) -> str:
+    if not one.reader:
+        return f"nobody: `headgate account add {one.platform}` adds an account"
+    failure = f"{one.error_class}: {one.error_message}" if one.error_class else ""
+    return f"{one.reader}, {breaker_line(one.failures, one.open_until, failure, now)}"
+
+
+def _next_look(one: ListingState, now: datetime) -> str:
+    if one.gone_at is not None:
+        return "none, as it is gone; `headgate series look` asks once more"
+    if not one.enabled:
+        return "none: it is switched off"
+    if one.due_at is None:
+        return "none is planned"
+    when = "now" if one.due_at <= now else moment(one.due_at, now)
+    told = ""
+    if one.swept:
+        swept = "not yet" if one.swept_at is None else relative(one.swept_at, now)
+        told = f"the whole site is asked for news at once (last: {swept}); by itself "
+    why = f"; {reason_in_words(one.reason)}" if one.checked_at is None or one.reason not in LOOKED else ""
+    return f"{told}{when}{why}"
+
+
+def _last_look(one: ListingState, now: datetime) -> str:
+    why = f", because {reason_in_words(one.reason)}" if one.reason in LOOKED and one.checked_at else ""
+    return f"{moment(one.checked_at, now)}{why}"

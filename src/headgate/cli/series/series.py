@@ -1,0 +1,276 @@
+"""`headgate series`: follow works over all their sources, and look after both."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated, Literal
+from uuid import UUID
+
+import typer
+
+from headgate.cli.context import Desk, at_desk
+from headgate.cli.lookup.series import (
+    ListingArgument,
+    SeriesArgument,
+    find_named_series,
+    get_listing,
+    get_named_series,
+    get_source,
+    get_whole_series,
+)
+from headgate.cli.lookup.users import UserOption, find_user, get_user
+from headgate.cli.output import AsJson, Yes, confirm, print_json
+from headgate.cli.phrases import count_of
+from headgate.cli.series import tables as series_tables
+from headgate.cli.series.adding import add
+from headgate.cli.series.following import follow, read, unfollow, unread
+from headgate.cli.series.tables import Shown
+from headgate.domain.errors import UserError
+from headgate.domain.streams.schedule import Tier
+from headgate.domain.text import containing
+from headgate.intake.listings import requests as listing_requests
+from headgate.kernel.logs import mask_url
+from headgate.outflow.notifications import follows, reading
+from headgate.storage.database import Tx
+from headgate.storage.listings import series as storage
+from headgate.storage.listings.listing_overview import get_listing_states
+from headgate.storage.listings.series import NOBODY, Series, SeriesName
+from headgate.storage.notifications.follows import Subject
+
+app = typer.Typer(no_args_is_help=True, help="Follow series over all their sources; read, look, remove.")
+
+_PAGE = 1000
+_MOST = 100_000
+_TIERS: dict[str, Tier | None] = {"hot": "HOT", "warm": "WARM", "cold": "COLD", "auto": None}
+
+app.command()(add)
+
+
+@app.command("list")
+def list_all(
+    *,
+    search: Annotated[str, typer.Option(metavar="TEXT", help="Only titles that hold this.")] = "",
+    followed: Annotated[
+        str, typer.Option("--followed", metavar="USER", help="Only what this user follows.")
+    ] = "",
+    user: UserOption = "",
+    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Rows at most.")] = 100,
+    everything: Annotated[bool, typer.Option("--all", help="All of them, however many.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List series by title, with their latest chapter and what is left to read."""
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            reader = await get_user(tx, followed) if followed else await find_user(tx, user)
+            user_id = NOBODY if reader is None else reader.id
+            wanted = None if everything else limit + 1
+            lines = await _list(tx, user_id, containing(search), followed=bool(followed), wanted=wanted)
+            left = await reading.count_unread(tx, [line.id for line in lines], user_id=user_id)
+        shown = lines if everything else lines[:limit]
+        if as_json:
+            print_json([series_tables.line_document(line, left, user=reader) for line in shown])
+            return
+        empty = (
+            "No series is like that."
+            if search or followed
+            else "No series is followed yet: `headgate series add TITLE` finds one."
+        )
+        series_tables.print_list(shown, left, user=reader, now=desk.clock.now(), empty=empty)
+        if len(lines) > len(shown):
+            typer.echo("… and more; --all shows them.")
+
+    at_desk(look)
+
+
+async def _list(
+    tx: Tx, user_id: UUID, pattern: str | None, *, followed: bool, wanted: int | None
+) -> list[Series]:
+    """Return so many series, or all, a page at a time."""
+    lines: list[Series] = []
+    while wanted is None or len(lines) < wanted:
+        asked = _PAGE if wanted is None else min(_PAGE, wanted - len(lines))
+        after = SeriesName(lines[-1].id, lines[-1].title) if lines else None
+        page = await storage.list_series(
+            tx, user_id=user_id, after=after, pattern=pattern, followed=followed, limit=asked
+        )
+        lines += page
+        if len(page) < asked:
+            break
+    return lines
+
+
+@app.command()
+def show(
+    series: SeriesArgument,
+    *,
+    user: UserOption = "",
+    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Chapters at most.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show a series: who brings it and how that goes, its newest chapters, and what is left to read."""
+
+    async def look(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            shown = await _show(tx, series, user=user, limit=limit)
+        if as_json:
+            print_json(series_tables.as_document(shown, now=desk.clock.now()))
+        else:
+            series_tables.print_series(shown, now=desk.clock.now())
+
+    at_desk(look)
+
+
+async def _show(tx: Tx, reference: str, *, user: str, limit: int) -> Shown:
+    named = await get_named_series(tx, reference)
+    reader = await find_user(tx, user)
+    user_id = NOBODY if reader is None else reader.id
+    sources = await storage.list_series_sources(tx, named.id)
+    states = await get_listing_states(tx, [source.channel_id for source in sources])
+    chapters = await storage.list_chapters(tx, named.id, limit=limit)
+    left = await reading.count_unread(tx, [named.id], user_id=user_id)
+    return Shown(
+        series=await get_whole_series(tx, named.id, user_id=user_id),
+        sources=sources,
+        states={state.channel_id: state for state in states},
+        chapters=chapters,
+        releases=await storage.list_releases(tx, [chapter.id for chapter in chapters]),
+        user=reader,
+        follow=await follows.find(tx, Subject(series_id=named.id), user_id=user_id) if reader else None,
+        unread=left.get(named.id, 0),
+    )
+
+
+@app.command()
+def rename(
+    series: SeriesArgument,
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Give a series another title; no source ever changes it back."""
+
+    async def change(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_named_series(tx, series)
+            kept = await listing_requests.rename(tx, named.id, title)
+        if as_json:
+            print_json({"id": named.id, "title": kept})
+        else:
+            typer.echo(f"{named.title} is called {kept} now.")
+
+    at_desk(change)
+
+
+@app.command()
+def remove(series: SeriesArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Delete a series with its chapters and everybody's reading, and the sources that only it has."""
+
+    async def delete(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_named_series(tx, series)
+            whole = await get_whole_series(tx, named.id)
+            lone = await listing_requests.list_lone_sources(tx, named.id)
+        goes = f" and {count_of(len(lone), 'source')}" if lone else ""
+        confirm(f"Remove {named.title} with {count_of(whole.chapters, 'chapter')}{goes}?", yes=yes)
+        async with desk.database.transaction() as tx:
+            gone = await listing_requests.remove_series(tx, named.id, now=desk.clock.now())
+        if as_json:
+            print_json({**vars(named), "sources_removed": [source.channel_id for source in gone]})
+            return
+        typer.echo(f"{named.title} is removed.")
+        if whole.sources > len(gone):
+            left = count_of(whole.sources - len(gone), "source is", "sources are")
+            typer.echo(f"{left} still followed, for other things: `headgate feed list`.")
+
+    at_desk(delete)
+
+
+@app.command()
+def detach(
+    series: SeriesArgument, source: ListingArgument, *, yes: Yes = False, as_json: AsJson = False
+) -> None:
+    """Let a source bring a series no more; one that is there for nothing else is removed."""
+
+    async def cut(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_named_series(tx, series)
+            meant = await get_source(tx, named, source)
+        shown = f"{meant.title} ({meant.platform})"
+        confirm(f"Let {shown} bring {named.title} no more? What it alone has brought may go too.", yes=yes)
+        async with desk.database.transaction() as tx:
+            gone = await listing_requests.detach(tx, named.id, meant.channel_id, now=desk.clock.now())
+        if as_json:
+            print_json({"series_id": named.id, "channel_id": meant.channel_id, "source_removed": gone})
+            return
+        typer.echo(f"{shown} brings {named.title} no more.")
+        typer.echo("It was there for nothing else, and is removed." if gone else "It is still followed.")
+
+    at_desk(cut)
+
+
+@app.command()
+def look(
+    name: Annotated[str, typer.Argument(metavar="SERIES|SOURCE", help="A series, or one of its sources.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Look at all sources of a series, or at one source, now."""
+
+    async def ask(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            title, channel_ids = await _looked_at(tx, name)
+            await listing_requests.ask_looks(tx, channel_ids, now=desk.clock.now())
+        if as_json:
+            print_json({"title": title, "channel_ids": channel_ids})
+            return
+        sources = count_of(len(channel_ids), "source")
+        typer.echo(f"{title} is looked at in a moment, at {sources}.")
+        typer.echo(f"`headgate explain {shlex.quote(title)}` says how it went.")
+
+    at_desk(ask)
+
+
+async def _looked_at(tx: Tx, name: str) -> tuple[str, list[UUID]]:
+    if found := await find_named_series(tx, name):
+        sources = await storage.list_series_sources(tx, found.id)
+        if not sources:
+            raise UserError(
+                f"{found.title} has no source to look at.",
+                remedy="`headgate series add QUERY --to SERIES` gives it one.",
+            )
+        return found.title, [source.channel_id for source in sources]
+    listing = await get_listing(tx, name)
+    return mask_url(listing.title), [listing.id]
+
+
+@app.command()
+def pin(
+    source: ListingArgument,
+    tier: Annotated[
+        Literal["hot", "warm", "cold", "auto"],
+        typer.Argument(metavar="hot|warm|cold|auto", help="How often; `auto` follows its own rhythm again."),
+    ],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Fix how often a source is looked at, or let its own rhythm decide again."""
+
+    async def change(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            listing = await get_listing(tx, source)
+            await listing_requests.pin_listing(tx, listing.id, _TIERS[tier], now=desk.clock.now())
+        if as_json:
+            print_json({"channel_id": listing.id, "tier": _TIERS[tier], "tier_pinned": tier != "auto"})
+        elif tier == "auto":
+            typer.echo(f"{listing.title} is looked at by its own rhythm again.")
+        else:
+            typer.echo(f"{listing.title} is {tier.upper()} from now on, whatever its rhythm.")
+
+    at_desk(change)
+
+
+app.command()(follow)
+app.command()(unfollow)
+app.command()(read)
+app.command()(unread)

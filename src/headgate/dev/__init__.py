@@ -1,0 +1,1 @@
+"""For development: benchmarks, the simulator, and the plans of the demo."""

@@ -1,0 +1,283 @@
+"""`headgate bench`: what the product can do on this machine, each figure beside its floor."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headgate.cli.errors import FAILED
+from headgate.cli.output import AsJson, print_json
+
+if TYPE_CHECKING:
+    from headgate.dev.bench.measuring import Report
+
+app = typer.Typer(no_args_is_help=True, help="Measure, each figure beside its floor.")
+
+Check = Annotated[bool, typer.Option("--check", help="Exit with 1 if a bound is missed.")]
+Rounds = Annotated[int, typer.Option(min=1, help="How often each rate is measured; the median counts.")]
+Pickups = Annotated[int, typer.Option(min=10, help="How many pickups to time.")]
+
+
+@app.command("jobs")
+def run_jobs(
+    *,
+    count: Annotated[
+        int, typer.Option("--jobs", min=100, help="How many jobs to drain in a round.")
+    ] = 20_000,
+    rounds: Rounds = 3,
+    pickups: Pickups = 200,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the engine: drain, fenced completion and pickup, in a database made for the run.
+
+    On the embedded server that is a server of its own in a temporary folder; with HEADGATE_DATABASE_URL it
+    is a database beside yours. Both are removed at the end.
+    """
+    report = _measure_jobs(count=count, rounds=rounds, pickups=pickups)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("sweep")
+def run_sweep(
+    *,
+    topics: Annotated[int, typer.Option(min=1, help="How many topics the forum has.")] = 1_086,
+    channels: Annotated[int, typer.Option(min=1, help="How many channels there are beside it.")] = 50,
+    changed: Annotated[int, typer.Option(min=1, help="How many topics get new documents.")] = 40,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the calls that it takes to stay up to date, against a reader that searches every topic.
+
+    The platform is simulated and time is virtual: days pass in seconds.
+    """
+    report = _measure_sweep(topics=topics, channels=channels, changed=changed)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("plan")
+def run_plan(
+    *,
+    streams: Annotated[int, typer.Option(min=1_000, help="How many streams there are.")] = 1_000_000,
+    plans: Annotated[int, typer.Option(min=1, help="How many plans to time.")] = 400,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what it costs to find out which streams to ask for, among few and among many."""
+    report = _measure_plan(streams=streams, plans=plans)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("ingest")
+def run_ingest(
+    *,
+    messages: Annotated[int, typer.Option(min=10, help="How many messages to take in a round.")] = 20_000,
+    rounds: Rounds = 3,
+    live: Annotated[int, typer.Option(min=1, help="How many live messages to time.")] = 300,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the way from messages to sightings and items, and from a live message to its sighting."""
+    report = _measure_ingest(messages=messages, rounds=rounds, live=live)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("fanout")
+def run_fanout(
+    *,
+    targets: Annotated[int, typer.Option(min=1, help="How many groups get each reminder.")] = 1_000,
+    messages: Annotated[
+        int, typer.Option(min=80, help="How many messages to send with the limit off.")
+    ] = 20_000,
+    rounds: Rounds = 3,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure fan-outs: the pace in virtual time, and the cost of a message with the limit off."""
+    report = _measure_fanout(targets=targets, messages=messages, rounds=rounds)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("accounts")
+def run_accounts(
+    *,
+    accounts: Annotated[
+        list[int] | None, typer.Option(min=1, help="How many accounts send at once; can be repeated.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=2, help="How long each measurement takes.")] = 9.0,
+    long_seconds: Annotated[
+        float, typer.Option(min=2, help="How long the last one takes, which every sender's turn ends in.")
+    ] = 50.0,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure accounts that send at once, in one process and in two: each at the pace of its lane."""
+    report = _measure_accounts(accounts=accounts, seconds=seconds, long_seconds=long_seconds)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("chapters")
+def run_chapters(
+    *,
+    series: Annotated[int, typer.Option(min=1, help="How many series are looked at again.")] = 1_000,
+    chapters: Annotated[int, typer.Option(min=1, help="How many chapters each of them has.")] = 200,
+    rounds: Rounds = 3,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure looks at series of which little is new, against a bare upsert and a job for each chapter."""
+    report = _measure_chapters(series=series, chapters=chapters, rounds=rounds)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("poll")
+def run_poll(
+    *,
+    series: Annotated[int, typer.Option(min=20, help="How many series of one site are followed.")] = 10_000,
+    changed: Annotated[int, typer.Option(min=1, help="How many get a new chapter in each beat.")] = 20,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the calls of a beat on a site that tells all its news at once.
+
+    The site is simulated and time is virtual.
+    """
+    report = _measure_poll(series=series, changed=changed)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("listen")
+def run_listen(
+    *,
+    hours: Annotated[float, typer.Option(min=0.5, help="How long a stream is listened to.")] = 4.0,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the calls of listening to a stream with a message a minute, against those of polling it.
+
+    The platform is simulated, its live events are hints, and time is virtual.
+    """
+    report = _measure_listen(hours=hours)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("feeds")
+def run_feeds(
+    *,
+    feeds: Annotated[int, typer.Option(min=1, max=10_000, help="How many feeds are polled.")] = 1_000,
+    entries: Annotated[int, typer.Option(min=1, help="How many entries each of them has.")] = 30,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure first and unchanged polls of feeds on loopback, beside the library `reader`."""
+    report = _measure_feeds(feeds=feeds, entries=entries)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("all")
+def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
+    """Run every benchmark at its default size."""
+    reports = [
+        _measure_jobs(),
+        _measure_sweep(),
+        _measure_plan(),
+        _measure_ingest(),
+        _measure_fanout(),
+        _measure_accounts(),
+        _measure_chapters(),
+        _measure_poll(),
+        _measure_feeds(),
+        _measure_listen(),
+    ]
+    document = {report.name: report.values for report in reports}
+    _show(reports, document=document, as_json=as_json, check=check)
+
+
+def _measure_jobs(*, count: int = 20_000, rounds: int = 3, pickups: int = 200) -> Report:
+    from headgate.dev.bench.jobs import Sizes, measure_jobs
+    from headgate.dev.bench.measuring import run_quickly
+
+    return run_quickly(measure_jobs(Sizes(jobs=count, rounds=rounds, pickups=pickups)))
+
+
+def _measure_sweep(*, topics: int = 1_086, channels: int = 50, changed: int = 40) -> Report:
+    from headgate.dev.bench.measuring import run_quickly
+    from headgate.dev.bench.sweep import Sizes, measure_sweep
+
+    return run_quickly(measure_sweep(Sizes(topics=topics, channels=channels, changed=changed)))
+
+
+def _measure_plan(*, streams: int = 1_000_000, plans: int = 400) -> Report:
+    from headgate.dev.bench.measuring import run_quickly
+    from headgate.dev.bench.plan import Sizes, measure_plan
+
+    return run_quickly(measure_plan(Sizes(streams=streams, plans=plans)))
+
+
+def _measure_ingest(*, messages: int = 20_000, rounds: int = 3, live: int = 300) -> Report:
+    from headgate.dev.bench.ingest import Sizes, measure_ingest
+    from headgate.dev.bench.measuring import run_quickly
+
+    return run_quickly(measure_ingest(Sizes(messages=messages, rounds=rounds, live=live)))
+
+
+def _measure_fanout(*, targets: int = 1_000, messages: int = 20_000, rounds: int = 3) -> Report:
+    from headgate.dev.bench.fanout import Sizes, measure_fanout
+    from headgate.dev.bench.measuring import run_quickly
+    from headgate.dev.bench.paced import measure_paced
+
+    # The stage directs the plain loop, whose queue it can see.
+    paced = asyncio.run(measure_paced(targets))
+    return run_quickly(measure_fanout(Sizes(targets=targets, messages=messages, rounds=rounds), paced))
+
+
+def _measure_accounts(
+    *, accounts: list[int] | None = None, seconds: float = 9.0, long_seconds: float = 50.0
+) -> Report:
+    from headgate.dev.bench.accounts import Sizes, measure_accounts
+    from headgate.dev.bench.measuring import run_quickly
+
+    numbers = tuple(accounts) if accounts else Sizes().accounts
+    return run_quickly(measure_accounts(Sizes(numbers, seconds=seconds, long_seconds=long_seconds)))
+
+
+def _measure_chapters(*, series: int = 1_000, chapters: int = 200, rounds: int = 3) -> Report:
+    from headgate.dev.bench.chapters import Sizes, measure_chapters
+    from headgate.dev.bench.measuring import run_quickly
+
+    return run_quickly(measure_chapters(Sizes(series=series, chapters=chapters, rounds=rounds)))
+
+
+def _measure_feeds(*, feeds: int = 1_000, entries: int = 30) -> Report:
+    from headgate.dev.bench.feeds import Sizes, measure_feeds
+    from headgate.dev.bench.measuring import run_quickly
+
+    return run_quickly(measure_feeds(Sizes(feeds=feeds, entries=entries)))
+
+
+def _measure_poll(*, series: int = 10_000, changed: int = 20) -> Report:
+    from headgate.dev.bench.measuring import run_quickly
+    from headgate.dev.bench.poll import Sizes, measure_poll
+
+    return run_quickly(measure_poll(Sizes(series=series, changed=changed)))
+
+
+def _measure_listen(*, hours: float = 4.0) -> Report:
+    from headgate.dev.bench.listen import measure_listen
+    from headgate.dev.bench.measuring import run_quickly
+
+    return run_quickly(measure_listen(hours=hours))
+
+
+def _show(reports: list[Report], *, document: object, as_json: bool, check: bool) -> None:
+    from headgate.dev.bench.measuring import print_report
+
+    if as_json:
+        print_json(document)
+    else:
+        for report in reports:
+            print_report(report)
+    if check and any(line.ok is False for report in reports for line in report.lines):
+        raise typer.Exit(FAILED)

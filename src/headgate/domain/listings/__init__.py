@@ -1,0 +1,1 @@
+"""Rules of feeds and series: entries, chapters, and when to poll."""

@@ -1,0 +1,1 @@
+"""Rules of notifications: quiet hours, digests, and addresses."""

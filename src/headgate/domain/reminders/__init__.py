@@ -1,0 +1,1 @@
+"""Rules of reminders: when they send, how long that takes, and how runs end."""

@@ -1,0 +1,1 @@
+"""Rules of streams: when to read them, what a reading proves, and what is kept."""

@@ -1,0 +1,118 @@
+"""The rules of one channel: whether it is read, what of it is kept, and how often it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+from headgate.domain.streams.channel_settings import ChannelSettings, merge_layers
+from headgate.domain.streams.filters import Candidate, Filter, Verdict, effective_filter, verdict
+from headgate.domain.streams.messages import Lens
+from headgate.domain.streams.schedule_knobs import Knobs
+
+TOPIC_DISABLED_HASH = "topic_disabled"
+"""What sightings of a disabled topic were judged under: no filter at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict, and under which settings it was found."""
+
+    verdict: Verdict
+    settings_hash: str
+
+
+@dataclass(frozen=True)
+class TopicLayer:
+    """A topic that is switched off or has settings of its own."""
+
+    key: str
+    enabled: bool
+    settings: ChannelSettings
+
+
+@dataclass(frozen=True)
+class Sieve:
+    """A filter with its hash; without a filter nothing passes."""
+
+    filter: Filter | None
+    settings_hash: str
+
+    @classmethod
+    def of(cls, settings: ChannelSettings) -> Sieve:
+        by = effective_filter(settings)
+        return cls(by, by.settings_hash)
+
+    def judge(self, candidate: Candidate) -> Judged:
+        if self.filter is None:
+            return Judged("topic_disabled", self.settings_hash)
+        return Judged(verdict(candidate, self.filter), self.settings_hash)
+
+
+CLOSED = Sieve(None, TOPIC_DISABLED_HASH)
+OPEN = Sieve.of(ChannelSettings())
+DEFAULT_KNOBS = Knobs()
+
+
+@dataclass(frozen=True)
+class ChannelRules:
+    """What holds for one channel, all layers considered."""
+
+    enabled: bool
+    """The switches of the channel and of all that it is in."""
+    schedule: Knobs = DEFAULT_KNOBS
+    base: Sieve = OPEN
+    topics: Mapping[str, Sieve] = field(default_factory=dict[str, Sieve])
+    """Only topics that differ from the channel."""
+
+    def judge(self, candidate: Candidate, *, topic: str = "") -> Judged:
+        """Judge what was seen in a topic; empty for a message outside of any."""
+        return self.topics.get(topic, self.base).judge(candidate)
+
+    def hash_of(self, topic: str) -> str:
+        """Return under which settings a topic's sightings are judged now."""
+        return self.topics.get(topic, self.base).settings_hash
+
+    def lenses(self, offered: Collection[Lens]) -> tuple[Lens, ...]:
+        """Return what to ask the platform for: the narrowest of its lenses that show all that can be kept.
+
+        `documents` shows files other than photos, `photos` shows pictures, and links need `everything`. Files
+        are always asked for through `documents`, pictures too: whether a picture that was sent as a file
+        counts as a photo differs between platforms, so whoever wants only pictures asks through both lenses.
+        Whoever wants pictures and other files reads everything: one call tells what is new instead of two.
+        """
+        filters = [sieve.filter for sieve in (self.base, *self.topics.values()) if sieve.filter is not None]
+        wanted: set[Lens] = {"documents"}
+        if any(by.may_keep_pictures() for by in filters):
+            wanted.add("photos")
+        mixed = "photos" in wanted and any(by.may_keep_others() for by in filters)
+        if mixed or any(by.link_patterns for by in filters) or not wanted <= set(offered):
+            return ("everything",)
+        return tuple(sorted(wanted))
+
+
+def build_rules(
+    layers: Sequence[ChannelSettings],
+    *,
+    enabled: bool = True,
+    topics: Sequence[TopicLayer] = (),
+    knobs: Knobs,
+) -> ChannelRules:
+    """Merge the layers of a channel: everything's, its parents' from the outermost inwards, its own."""
+    merged = merge_layers(layers)
+    return ChannelRules(
+        enabled=enabled,
+        schedule=set_knobs(knobs, merged),
+        base=Sieve.of(merged),
+        topics={topic.key: _sieve_of(merged, topic) for topic in topics},
+    )
+
+
+def set_knobs(knobs: Knobs, settings: ChannelSettings) -> Knobs:
+    """Return the knobs with what settings say of them."""
+    names = [knob.name for knob in fields(Knobs)]
+    return replace(knobs, **{name: value for name in names if (value := getattr(settings, name)) is not None})
+
+
+def _sieve_of(merged: ChannelSettings, topic: TopicLayer) -> Sieve:
+    return Sieve.of(merge_layers([merged, topic.settings])) if topic.enabled else CLOSED

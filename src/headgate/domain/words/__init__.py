@@ -1,0 +1,1 @@
+"""Words for people: what reasons and states are called."""

@@ -1,1 +1,0 @@
-"""From sightings to items of the library."""

@@ -1,0 +1,1 @@
+"""Channels: discovery, settings, and what people ask for."""

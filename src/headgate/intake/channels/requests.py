@@ -1,0 +1,198 @@
+"""What people ask for: scans, switches, removals, accounts. Each request is one transaction.
+
+The order of locks: jobs, settings, streams. A job that ends holds its own row, then wants the settings and
+the stream, and whoever takes them the other way round would wait for it for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from headgate.domain.errors import UserError
+from headgate.intake.streams.head_checks import DISABLED, PERSON, refusal
+from headgate.intake.streams.head_checks import KIND as LOOK
+from headgate.intake.streams.scan import KIND as SCAN
+from headgate.jobs.kinds import Wake
+from headgate.jobs.wake import cancel, enqueue
+from headgate.kernel.ids import Ids
+from headgate.storage import events, secrets
+from headgate.storage.channels import following, intake_settings, requests
+from headgate.storage.channels.channels import Account, delete_account, set_account_state
+from headgate.storage.channels.requests import HandedOver, Holdings, LockedStream, ScanWish, Tier, Trigger
+from headgate.storage.database import Tx
+from headgate.storage.jobs import engine
+from headgate.storage.lanes import lanes
+from headgate.storage.listings import listings, series
+
+RESET = "The channel is read again from the beginning"
+
+
+@dataclass(frozen=True)
+class AskedScan:
+    """The scan that does what was asked for; not new if one was under way already."""
+
+    id: UUID
+    new: bool
+    reader: str
+    reader_state: str
+
+
+async def ask_scan(
+    tx: Tx, channel_id: UUID, wish: ScanWish, *, ids: Ids, now: datetime, trigger: Trigger = "person"
+) -> AskedScan:
+    """Read a stream now, whatever the schedule says; refused while the channel is switched off."""
+    if wish.page_limit < 1:
+        raise UserError("A scan reads at least one message.", remedy="Take a limit above 0.")
+    await _wake_look(tx, channel_id)
+    stream = await _enabled_stream(tx, channel_id)
+    if wish.direction != "forward":
+        await requests.want_history(tx, channel_id, auto_continue=wish.auto_continue)
+    scan_id = ids.new()
+    new = await requests.insert_scan(tx, channel_id, wish, scan_id=scan_id, trigger=trigger, now=now)
+    if not new:
+        scan_id = await requests.widen_scan(tx, channel_id, wish, now=now)
+    await requests.ask_look(tx, channel_id, now=now)
+    await _tell_channels(tx)
+    return AskedScan(scan_id, new, stream.reader, stream.reader_state)
+
+
+async def reset_scan(tx: Tx, channel_id: UUID, wish: ScanWish, *, ids: Ids, now: datetime) -> AskedScan:
+    """Forget what was read of a stream and read it again; what was caught stays."""
+    await cancel(tx, [Wake(SCAN, str(channel_id))])
+    await _wake_look(tx, channel_id)
+    await _enabled_stream(tx, channel_id)
+    await requests.cancel_scans(tx, [channel_id], message=RESET, now=now)
+    await requests.forget_reading(tx, channel_id)
+    return await ask_scan(tx, channel_id, wish, ids=ids, now=now, trigger="reset")
+
+
+async def disable(tx: Tx, channel_id: UUID, *, now: datetime) -> int:
+    """Switch a channel off, or a parent with all its channels; returns how many scans that ended.
+
+    What was read stays read, and reading goes on from there when the channel is switched on again.
+    """
+    family = await requests.list_family(tx, channel_id)
+    await cancel(tx, [Wake(SCAN, str(member)) for member in family])
+    await intake_settings.switch_channel(tx, channel_id, enabled=False, now=now)
+    await requests.lock_streams(tx, family)
+    cancelled = await requests.cancel_scans(tx, family, message=DISABLED, now=now)
+    await requests.hold_streams(tx, family, reason="disabled")
+    await listings.hold_listings(tx, family, now=now)
+    await _tell_channels(tx)
+    return cancelled
+
+
+async def enable(tx: Tx, channel_id: UUID, *, now: datetime) -> int:
+    """Switch a channel or a parent on; returns how many streams and listings are due now."""
+    family = await requests.list_family(tx, channel_id)
+    await intake_settings.switch_channel(tx, channel_id, enabled=True, now=now)
+    await requests.lock_streams(tx, family)
+    due = await requests.make_due(tx, family, now=now) + await listings.wake_listings(tx, family, now=now)
+    await _tell_channels(tx)
+    return due
+
+
+async def judge_again(tx: Tx, channel_id: UUID, *, now: datetime) -> None:
+    """Judge what was seen by the settings of today, without any call."""
+    await intake_settings.announce_change(tx, channel_id, now=now)
+
+
+async def remove_channel(tx: Tx, channel_id: UUID, *, now: datetime) -> Holdings:
+    """Stop the work on a channel and delete it with all that hangs on it; returns what that was."""
+    family = await requests.list_family(tx, channel_id)
+    keys = [str(member) for member in family]
+    await engine.cancel_jobs(tx, await requests.list_jobs_of(tx, keys))
+    await requests.lock_streams(tx, family)
+    holdings = await requests.count_holdings(tx, family)
+    await requests.discard_letters(tx, keys, now=now)
+    brought = await series.list_brought(tx, family)
+    await requests.delete_channels(tx, family, now=now)
+    await series.settle_latest(tx, brought)
+    await _tell_channels(tx)
+    await events.publish(tx, events.Event("items"))
+    return holdings
+
+
+async def pin_tier(tx: Tx, channel_id: UUID, tier: Tier | None, *, now: datetime) -> None:
+    """Pin how often a stream is looked at, or let it follow what arrives again."""
+    if not await requests.set_tier(tx, channel_id, tier=tier, now=now):
+        raise _no_stream()
+    await _tell_channels(tx)
+
+
+async def set_floor(tx: Tx, channel_id: UUID, floor: int, *, now: datetime) -> None:
+    """Set the oldest position that is wanted."""
+    if floor < 0:
+        raise UserError("The floor is a position, and positions begin at 0.")
+    if not await requests.set_floor(tx, channel_id, floor=floor, now=now):
+        raise _no_stream()
+    await _tell_channels(tx)
+
+
+async def sign_in(tx: Tx, account_id: UUID, *, now: datetime) -> int:
+    """An account can be used again: its streams are due; breakers stay as they are."""
+    await set_account_state(tx, account_id, state="active", reason="")
+    adopted = await following.adopt_streams(tx, account_id, now=now)
+    woken = await requests.wake_account(tx, account_id, now=now)
+    await _tell_channels(tx)
+    return max(adopted, woken)
+
+
+async def sign_out(tx: Tx, account: Account, *, now: datetime) -> HandedOver:
+    """An account is not to be used: stand-bys take over; what nobody else can read waits for it."""
+    await cancel(tx, [Wake(LOOK, str(account.id))])
+    await set_account_state(tx, account.id, state="needs_login", reason="A person signed it out.")
+    handed_over = await requests.hand_over(tx, account.id, keep=True, now=now)
+    await forget_secrets(tx, account.id)
+    await _tell_channels(tx)
+    return handed_over
+
+
+async def remove_account(tx: Tx, account: Account, *, now: datetime) -> HandedOver:
+    """Remove an account with its secrets and lanes; its channels and what was caught stay."""
+    await cancel(tx, [Wake(LOOK, str(account.id))])
+    handed_over = await requests.hand_over(tx, account.id, keep=False, now=now)
+    await forget_secrets(tx, account.id)
+    await lanes.delete_lanes(tx, owner=str(account.id))
+    await requests.discard_letters(tx, [str(account.id)], now=now)
+    await delete_account(tx, account.id)
+    await _tell_channels(tx)
+    return handed_over
+
+
+async def forget_secrets(tx: Tx, account_id: UUID) -> None:
+    owner = secret_owner(account_id)
+    for name in await secrets.list_secret_names(tx, owner):
+        await secrets.delete_secret(tx, owner=owner, name=name)
+
+
+def secret_owner(account_id: UUID) -> str:
+    """Return under whose name an account's secrets are kept."""
+    return f"account:{account_id}"
+
+
+async def _wake_look(tx: Tx, channel_id: UUID) -> None:
+    """Have the head fetched at once by whoever reads the channel."""
+    if reader_id := await requests.get_reader_id(tx, channel_id):
+        await enqueue(tx, [Wake(LOOK, str(reader_id), priority=PERSON)])
+
+
+async def _enabled_stream(tx: Tx, channel_id: UUID) -> LockedStream:
+    # Whoever is just turning a switch is waited for here, so that the switches are read as they are.
+    await intake_settings.hold_settings(tx)
+    stream = await requests.lock_stream(tx, channel_id)
+    if stream is None:
+        raise _no_stream()
+    if stream.switched_off:
+        raise refusal(stream.switched_off)
+    return stream
+
+
+def _no_stream() -> UserError:
+    return UserError("This channel has no messages of its own.", remedy="Name one of its channels instead.")
+
+
+async def _tell_channels(tx: Tx) -> None:
+    await events.publish(tx, events.Event("channels"))

@@ -1,0 +1,1 @@
+"""Feeds and series: polling, sweeping, and accepting entries."""

@@ -1,0 +1,220 @@
+"""Takes the entries of listings in: releases as one set with all that follows from them, posts as sightings.
+
+What is known already is told apart before, by reading alone: an answer without news writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import accumulate
+from uuid import UUID
+
+from headgate.domain.errors import error_class
+from headgate.domain.items import POST_TYPE
+from headgate.domain.listings.listings import BadEntry, Entry
+from headgate.domain.streams.filters import Candidate
+from headgate.domain.streams.rules import ChannelRules
+from headgate.domain.text import storable
+from headgate.intake.listings.entries import LONGEST_TITLE, LONGEST_URL, Answered, mark_entries
+from headgate.intake.listings.renamed import find_renamed
+from headgate.intake.streams.accept import NEVER_EDITED
+from headgate.intake.streams.store_sightings import store_sightings
+from headgate.jobs.kinds import Wake
+from headgate.jobs.wake import enqueue
+from headgate.kernel.ids import Ids
+from headgate.storage.catalogue.sightings import NewSighting, rename_posts
+from headgate.storage.database import Tx
+from headgate.storage.errors import Refused
+from headgate.storage.events import Event, publish
+from headgate.storage.listings import entry_keys, listings, releases
+from headgate.storage.listings.releases import NewRelease, Taken
+
+Bad = tuple[UUID, BadEntry]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Entries that a whole answer does not have, and what was told last when it was asked for."""
+
+    channel_id: UUID
+    entry_keys: Sequence[str]
+    told_before: int
+
+
+@dataclass(frozen=True)
+class News:
+    """What of some listings' entries is new or has changed."""
+
+    releases: Sequence[NewRelease] = ()
+    posts: Mapping[UUID, Sequence[Entry]] = field(default_factory=dict[UUID, Sequence[Entry]])
+    marks: Mapping[UUID, Mapping[str, int]] = field(default_factory=dict[UUID, Mapping[str, int]])
+    """Of posts, by their keys: by them an entry that says the same is passed over the next time."""
+    bad: Sequence[Bad] = ()
+    missing: Sequence[Missing] = ()
+    renamed: Mapping[UUID, Mapping[str, str]] = field(default_factory=dict[UUID, Mapping[str, str]])
+    """Entries that are known under another key: the old one by the new one."""
+    first_looks: frozenset[UUID] = frozenset()
+    """Listings that were never looked at before: when an undated entry of them came, nobody knows."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it, by listing."""
+
+    taken: Mapping[UUID, Taken]
+    refused: Sequence[Bad] = ()
+    changed: bool = False
+    """Anything was new, different or gone."""
+
+
+async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
+    """Tell what of some answers is not known yet; nothing is written.
+
+    Of listings that were told whole, what they do not have any more is found too.
+    """
+    marked = [mark_entries(answered) for answered in answers]
+    changed: list[list[int]] = [[] for _ in marked]
+    whose = [place for place, each in enumerate(marked) for _ in each.entries]
+    starts = [0, *accumulate(len(each.entries) for each in marked)]
+    for place in await releases.list_changed(
+        tx,
+        [answered.channel_id for answered in answers],
+        whose=whose,
+        entry_keys=[entry.key for each in marked for entry in each.entries],
+        fingerprints=[mark for each in marked for mark in each.fingerprints],
+    ):
+        changed[whose[place]].append(place - starts[whose[place]])
+    renamed: dict[UUID, Mapping[str, str]] = {}
+    for number, each in enumerate(marked):
+        if names := await find_renamed(tx, each, changed[number]):
+            renamed[each.answered.channel_id] = names
+            changed[number] = [place for place in changed[number] if each.entries[place].key not in names]
+    found = {each.answered.channel_id: each.sort(new) for each, new in zip(marked, changed, strict=True)}
+    missing: list[Missing] = []
+    for each in marked:
+        answered, keys = each.answered, [entry.key for entry in each.entries]
+        if answered.complete and (gone := await releases.list_missing(tx, answered.channel_id, keys)):
+            missing.append(Missing(answered.channel_id, gone, answered.told_before))
+    return News(
+        releases=[release for each in found.values() for release in each.releases],
+        posts={channel_id: each.posts for channel_id, each in found.items() if each.posts},
+        marks={channel_id: each.marks for channel_id, each in found.items() if each.posts},
+        bad=[(each.answered.channel_id, bad) for each in marked for bad in each.bad],
+        missing=missing,
+        renamed=renamed,
+        first_looks=frozenset(answered.channel_id for answered in answers if answered.first_look),
+    )
+
+
+async def take_news(
+    tx: Tx, news: News, *, rules: Mapping[UUID, ChannelRules], ids: Ids, now: datetime
+) -> Outcome:
+    """Take in what is new with all that follows; of listings with posts only one at a time does so."""
+    await listings.lock_listings(tx, [*news.posts, *news.renamed])
+    for channel_id, names in news.renamed.items():
+        await entry_keys.rename_entries(tx, channel_id, names, now=now)
+    outcome = await _take(tx, news.releases, ids=ids, now=now)
+    removed = [
+        await releases.mark_removed(
+            tx, each.channel_id, each.entry_keys, told_before=each.told_before, now=now
+        )
+        for each in news.missing
+    ]
+    posted = [
+        await _take_posts(
+            tx,
+            channel_id,
+            entries,
+            marks=news.marks.get(channel_id, {}),
+            rules=rules[channel_id],
+            first_look=channel_id in news.first_looks,
+            ids=ids,
+            now=now,
+        )
+        for channel_id, entries in sorted(news.posts.items())
+    ]
+    # After that of ingesting, which posts may need: a running one holds its own wake-up, and then wants this.
+    told = sorted(channel_id for channel_id, taken in outcome.taken.items() if taken.news_rows)
+    await enqueue(tx, [Wake("notify", str(channel_id)) for channel_id in told])
+    await releases.note_bad_entries(tx, [*news.bad, *outcome.refused], ids=ids, now=now)
+    changed = bool(outcome.taken) or any(removed)
+    if changed:
+        await publish(tx, Event("series"))
+    return replace(outcome, changed=changed or any(posted))
+
+
+async def _take(tx: Tx, listed: Sequence[NewRelease], *, ids: Ids, now: datetime) -> Outcome:
+    """Take all; if the database refuses, each half, down to the entry that is to blame."""
+    if not listed:
+        return Outcome({})
+    try:
+        async with tx.attempt():
+            return Outcome(await releases.take_releases(tx, listed, ids=ids, now=now))
+    except Refused as error:
+        if len(listed) == 1:
+            release = listed[0]
+            reason = f"{error_class(error)}: {error}"
+            return Outcome({}, [(release.channel_id, BadEntry(release.entry_key, reason))])
+    middle = len(listed) // 2
+    first = await _take(tx, listed[:middle], ids=ids, now=now)
+    second = await _take(tx, listed[middle:], ids=ids, now=now)
+    return Outcome({**first.taken, **second.taken}, [*first.refused, *second.refused])
+
+
+async def _take_posts(
+    tx: Tx,
+    channel_id: UUID,
+    entries: Sequence[Entry],
+    *,
+    marks: Mapping[str, int],
+    rules: ChannelRules,
+    first_look: bool,
+    ids: Ids,
+    now: datetime,
+) -> bool:
+    """Store entries that are no chapters as sightings of posts, with items of those kept."""
+    undated = frozenset(entry.key for entry in entries if first_look and entry.published_at is None)
+    sightings = [
+        _post(entry, rules=rules, ids=ids, now=now)._replace(mark=marks.get(entry.key)) for entry in entries
+    ]
+    new_kept = await store_sightings(tx, channel_id, sightings, untold=undated, ids=ids, now=now, seen_at=now)
+    if new_kept == len(sightings):
+        # All are new, so none has another title than before.
+        return True
+    renamed = await rename_posts(tx, channel_id, [entry.key for entry in entries])
+    return bool(new_kept or renamed)
+
+
+def _post(entry: Entry, *, rules: ChannelRules, ids: Ids, now: datetime) -> NewSighting:
+    candidate = Candidate(
+        file_name=storable(entry.title)[:LONGEST_TITLE],
+        mime_type=POST_TYPE,
+        size_bytes=0,
+        author=storable(entry.group)[:LONGEST_TITLE],
+        from_bot=False,
+        from_webhook=False,
+        url=storable(entry.url)[:LONGEST_URL],
+    )
+    judged = rules.judge(candidate)
+    return NewSighting(
+        id=ids.new(),
+        message_key=entry.key,
+        attachment_key="entry",
+        position=0,
+        topic="",
+        album="",
+        author=candidate.author,
+        from_bot=False,
+        from_webhook=False,
+        url=candidate.url,
+        file_name=candidate.file_name,
+        size_bytes=0,
+        mime_type=POST_TYPE,
+        content_id="",
+        sent_at=entry.published_at or now,
+        version_at=NEVER_EDITED,
+        verdict=judged.verdict,
+        settings_hash=judged.settings_hash,
+    )

@@ -1,0 +1,1 @@
+"""Streams: checking heads, reading pages, listening, and storing what was seen."""

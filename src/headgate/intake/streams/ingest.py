@@ -1,0 +1,119 @@
+"""Makes items of the sightings that had to wait: a batch at a time, together with the job's completion.
+
+A sighting of which no item can be made becomes a miss, and does not hold up the others of its batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from headgate.catalogue.making import Made, key_of, make_items
+from headgate.domain.errors import error_class
+from headgate.domain.streams.misses import MISS_CAP
+from headgate.jobs.execution import REST
+from headgate.jobs.job import Job
+from headgate.jobs.kinds import Kind, Wake
+from headgate.jobs.wake import enqueue
+from headgate.kernel.clock import Clock
+from headgate.kernel.ids import Ids
+from headgate.storage.catalogue import sightings
+from headgate.storage.catalogue.sightings import WaitingSighting
+from headgate.storage.channels.judging import show_items
+from headgate.storage.database import Tx
+from headgate.storage.errors import Refused
+from headgate.storage.events import Event, publish
+from headgate.storage.listings.news import NOTIFY
+from headgate.storage.streams import misses
+from headgate.storage.streams.misses import Failure
+
+KIND = "ingest"
+BATCH = 500
+NOTHING = Made()
+
+
+class WaitingRows:
+    """Channels with sightings that are not items yet, as the work of the kind `ingest`."""
+
+    async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
+        return await sightings.list_waiting_channels(tx, limit=limit, rested_since=now - REST)
+
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        """Nothing to do: `list_due` leaves the channel alone for a while after its dead letter."""
+
+    async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
+        """Nothing to do: the sightings still wait."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of some sightings."""
+
+    linked: tuple[WaitingSighting, ...] = ()
+    made: Made = NOTHING
+    failures: tuple[Failure, ...] = ()
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(self.linked + other.linked, self.made + other.made, self.failures + other.failures)
+
+
+@dataclass
+class Ingest:
+    """Turns kept sightings into items."""
+
+    clock: Clock
+    ids: Ids
+    miss_cap: int = MISS_CAP
+
+    def kind(self) -> Kind[UUID]:
+        return Kind(name=KIND, parse_key=UUID, handle=self.ingest, rows=WaitingRows())
+
+    async def ingest(self, job: Job[UUID]) -> None:
+        """Make items of the next batch of sightings; wake a successor if more are waiting."""
+        async with job.finish() as tx:
+            waiting = await sightings.take_waiting(tx, job.key, limit=BATCH)
+            if not waiting:
+                return
+            # So that halves are made in the order of their items, as whoever takes messages in makes them.
+            outcome = await self._make(tx, job.key, sorted(waiting, key=key_of))
+            await self._settle(tx, job.key, outcome)
+            if len(waiting) == BATCH:
+                await enqueue(tx, [Wake(KIND, str(job.key))])
+
+    async def _make(self, tx: Tx, channel_id: UUID, waiting: Sequence[WaitingSighting]) -> Outcome:
+        """Make items of all; if the database refuses, of each half, down to the row that is to blame."""
+        try:
+            async with tx.attempt():
+                made = await make_items(tx, channel_id, waiting, ids=self.ids, now=self.clock.now())
+        except Refused as error:
+            if len(waiting) == 1:
+                return Outcome(failures=(_failure(waiting[0], error),))
+            middle = len(waiting) // 2
+            first = await self._make(tx, channel_id, waiting[:middle])
+            return first + await self._make(tx, channel_id, waiting[middle:])
+        return Outcome(tuple(waiting), made)
+
+    async def _settle(self, tx: Tx, channel_id: UUID, outcome: Outcome) -> None:
+        """Give sightings their items, write down what failed, and forget the misses of what did not."""
+        linked, made = outcome.linked, outcome.made
+        await sightings.link_items(tx, sighting_ids=[each.id for each in linked], item_ids=made.item_ids)
+        await misses.resolve(
+            tx,
+            channel_id,
+            message_keys=[each.message_key for each in linked],
+            attachment_keys=[each.attachment_key for each in linked],
+        )
+        await misses.note_failed_sightings(
+            tx, channel_id, outcome.failures, ids=self.ids, now=self.clock.now(), cap=self.miss_cap
+        )
+        shown = await show_items(tx, sorted(set(made.known_ids)))
+        if made.new_items or shown:
+            await publish(tx, Event("items"))
+        if made.news:
+            await enqueue(tx, [Wake(NOTIFY, str(channel_id))])
+
+
+def _failure(sighting: WaitingSighting, error: Refused) -> Failure:
+    return Failure(sighting.message_key, sighting.attachment_key, error_class(error), str(error))

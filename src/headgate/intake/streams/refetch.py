@@ -1,0 +1,123 @@
+"""One message again, by its key: fetched by whoever reads its stream, and taken in like any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from headgate.domain.errors import AuthFailed, Elsewhere, Malformed, RateLimited, Restricted, WorkError
+from headgate.domain.pacing import UnknownLane
+from headgate.domain.streams.messages import Message
+from headgate.domain.text import is_stand_in
+from headgate.intake.channels.rules import RulesCache
+from headgate.intake.streams.accept import accept_messages
+from headgate.kernel.clock import Clock
+from headgate.kernel.ids import Ids
+from headgate.lanes.accounts import note_account
+from headgate.lanes.links import AccountRef, Links
+from headgate.storage.catalogue.sightings import mark_deleted
+from headgate.storage.database import Database, Tx
+from headgate.storage.errors import DatabaseAway
+from headgate.storage.streams.misses import drop_misses
+from headgate.storage.streams.readers import Reader, get_reader
+
+
+@dataclass(frozen=True)
+class Found:
+    """The platform answered; without a message if it was deleted."""
+
+    message: Message | None
+    began_at: datetime
+    """When it was asked: what was deleted later is not brought back by the answer."""
+
+
+@dataclass(frozen=True)
+class NobodyCan:
+    """No account can fetch it at the moment, or the channel is switched off: nothing was tried."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The message could not be fetched or stored, although its stream can be read."""
+
+    error: WorkError
+
+
+Fetched = Found | NobodyCan | Failed
+
+
+@dataclass
+class SingleMessages:
+    """Fetches single messages and takes them in."""
+
+    links: Links
+    rules: RulesCache
+    clock: Clock
+    ids: Ids
+
+    async def fetch(self, database: Database, channel_id: UUID, *, message_key: str) -> Fetched:
+        """Make the one call; what only asks to wait, or is not the message's fault, is raised."""
+        if is_stand_in(message_key):
+            return Failed(Malformed("its key cannot be stored, so it cannot be asked for"))
+        began_at = self.clock.now()
+        async with database.transaction() as tx:
+            reader = await get_reader(tx, channel_id, now=began_at)
+        account = None if reader is None else _account_of(reader)
+        if reader is None or account is None or not reader.enabled:
+            return NobodyCan()
+        try:
+            async with self.links.call(account, "read") as link:
+                return Found(await link.message(reader.stream_key, message_key), began_at)
+        except (RateLimited, Elsewhere, DatabaseAway, UnknownLane):
+            raise
+        except (AuthFailed, Restricted) as error:
+            await note_account(database, account, error, now=self.clock.now())
+            return NobodyCan()
+        except WorkError as error:
+            if isinstance(error, Malformed) or await self._answers(database, account, reader.stream_key):
+                return Failed(error)
+            return NobodyCan()
+
+    async def _answers(self, database: Database, account: AccountRef, stream_key: str) -> bool:
+        """Tell the message's trouble from the platform's: an outage must not use up attempts."""
+        try:
+            async with self.links.call(account, "heads") as link:
+                return stream_key in await link.heads([stream_key])
+        except (RateLimited, Elsewhere, DatabaseAway, UnknownLane):
+            raise
+        except (AuthFailed, Restricted) as error:
+            await note_account(database, account, error, now=self.clock.now())
+        except WorkError:
+            pass
+        return False
+
+    async def take(self, tx: Tx, channel_id: UUID, *, message_key: str, fetched: Fetched) -> Fetched:
+        """Store what was found; of a message that is gone, that it is gone.
+
+        Returns `Found` only if nothing is left to do: what could not be stored is as good as not fetched.
+        """
+        if not isinstance(fetched, Found):
+            return fetched
+        now, message = self.clock.now(), fetched.message
+        if message is None:
+            await mark_deleted(tx, channel_id, [message_key], now=now)
+            await drop_misses(tx, channel_id, message_key=message_key)
+            return fetched
+        rules = await self.rules.get(tx, channel_id)
+        if not rules.enabled:
+            return NobodyCan()
+        accepted = await accept_messages(
+            tx, channel_id, [message], rules=rules, ids=self.ids, now=now, seen_at=fetched.began_at
+        )
+        if reason := accepted.unfit.get(message.key):
+            return Failed(Malformed(reason))
+        return fetched
+
+
+def _account_of(reader: Reader) -> AccountRef | None:
+    if reader.account_id is None:
+        return None
+    return AccountRef(
+        reader.account_id, reader.platform, reader.account_name, reader.established, reader.sign_in
+    )

@@ -1,0 +1,127 @@
+"""Stores sightings with the items that they ask for, in the transaction that takes them in.
+
+What is new becomes an item at once: a job for it would cost more than the item. Ingesting is left with what
+could not be made here, and with what is wanted only after settings have changed or a miss is tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from headgate.catalogue.making import Made, make_items
+from headgate.domain.streams.filters import KEPT
+from headgate.jobs.kinds import Wake
+from headgate.jobs.wake import enqueue
+from headgate.kernel.ids import Ids
+from headgate.storage.catalogue.sightings import KnownSighting, NewSighting, list_known, upsert_sightings
+from headgate.storage.channels.judging import show_items
+from headgate.storage.database import Tx
+from headgate.storage.errors import Refused
+from headgate.storage.events import Event, publish
+from headgate.storage.listings.news import NOTIFY
+from headgate.storage.streams import misses
+
+Place = tuple[str, str]
+"""The message and the attachment in it."""
+
+
+async def store_sightings(
+    tx: Tx,
+    channel_id: UUID,
+    seen: Sequence[NewSighting],
+    *,
+    untold: Container[str] = (),
+    ids: Ids,
+    now: datetime,
+    seen_at: datetime,
+) -> int:
+    """Store what was seen with its items, and tell of them; returns how many are new and kept.
+
+    Nobody is told of messages with the `untold` keys.
+
+    The order of locks is that of ingesting: wake-ups before sightings, and items that a sighting may be
+    waiting for never before that sighting. So where something waits already, everything waits.
+    """
+    message_keys = sorted({sighting.message_key for sighting in seen})
+    known = {_place(each): each for each in await list_known(tx, channel_id, message_keys)}
+    asking = [sighting for sighting in seen if _asks_for_item(sighting, known.get(_place(sighting)))]
+    made = await _make(tx, channel_id, asking, known, untold=untold, ids=ids, now=now)
+    if made is None:
+        await enqueue(tx, [Wake("ingest", str(channel_id))])
+        asking, made = [], Made()
+    item_of = dict(zip(map(_place, asking), made.item_ids, strict=True))
+    item_ids = [item_of.get(_place(sighting)) for sighting in seen]
+    new_kept = await upsert_sightings(tx, channel_id, seen, item_ids=item_ids, now=now, seen_at=seen_at)
+    await _resolve_misses(tx, channel_id, [sighting for sighting in asking if _place(sighting) in known])
+    # Settings may have changed since it was seen last, and so may the message: nobody else looks at it again.
+    changed = _items_to_look_at(seen, known).union(made.known_ids)
+    shown = await show_items(tx, sorted(changed))
+    if made.new_items or shown:
+        await publish(tx, Event("items"))
+    if made.news:
+        await enqueue(tx, [Wake(NOTIFY, str(channel_id))])
+    return new_kept
+
+
+async def _make(
+    tx: Tx,
+    channel_id: UUID,
+    asking: Sequence[NewSighting],
+    known: Mapping[Place, KnownSighting],
+    *,
+    untold: Container[str],
+    ids: Ids,
+    now: datetime,
+) -> Made | None:
+    """Make items; none if that is left to ingesting, which also finds out what the database refuses."""
+    if any(each.verdict == KEPT and each.item_id is None for each in known.values()):
+        return None
+    if not asking:
+        return Made()
+    try:
+        async with tx.attempt():
+            return await make_items(tx, channel_id, asking, untold=untold, ids=ids, now=now)
+    except Refused:
+        return None
+
+
+async def _resolve_misses(tx: Tx, channel_id: UUID, seen: Sequence[NewSighting]) -> None:
+    """Forget that no item could be made of what has one now: what was given up nobody looks at again."""
+    if seen:
+        await misses.resolve(
+            tx,
+            channel_id,
+            message_keys=[sighting.message_key for sighting in seen],
+            attachment_keys=[sighting.attachment_key for sighting in seen],
+        )
+
+
+def _asks_for_item(sighting: NewSighting, known: KnownSighting | None) -> bool:
+    """Tell whether something is kept that has no item yet; a page from before an edit does not undo it."""
+    if sighting.verdict != KEPT:
+        return False
+    if known is None:
+        return True
+    other = known.item_id is None or known.content_id != sighting.content_id
+    return other and sighting.version_at >= known.version_at
+
+
+def _items_to_look_at(seen: Sequence[NewSighting], known: Mapping[Place, KnownSighting]) -> set[UUID]:
+    """Return the items of which something is judged otherwise now, or is something else.
+
+    The others are left alone: whatever is read again would lock, and so write, each of its items.
+    """
+    pairs = ((sighting, known.get(_place(sighting))) for sighting in seen)
+    return {
+        before.item_id
+        for now, before in pairs
+        if before is not None
+        and before.item_id is not None
+        and (before.verdict, before.content_id) != (now.verdict, now.content_id)
+    }
+
+
+def _place(sighting: NewSighting | KnownSighting) -> Place:
+    return sighting.message_key, sighting.attachment_key

@@ -1,0 +1,1 @@
+"""Notifications: what users follow, their list, and pushes."""

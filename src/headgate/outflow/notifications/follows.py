@@ -1,0 +1,124 @@
+"""Following: what a user wants to hear of, and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from headgate.domain.errors import UserError
+from headgate.kernel.ids import Ids
+from headgate.storage.database import Tx
+from headgate.storage.notifications import follows
+from headgate.storage.notifications.follows import Follow, Subject, Switches
+
+LONGEST_SEARCH = 200
+MOST_FOLLOWS = 20_000
+MOST_LANGUAGES = 50
+PERS = ("chapter", "source")
+
+_LANGUAGE = re.compile(r"[a-z]{2,8}(-[a-z0-9]{1,8})*")
+
+
+async def follow(
+    tx: Tx, subject: Subject, switches: Switches | None = None, *, user_id: UUID, ids: Ids, now: datetime
+) -> UUID:
+    """Let a user hear of a series, a channel or a search from now on; returns the follow.
+
+    Following again changes the switches, and keeps since when: nothing is told twice or forgotten.
+    """
+    subject = await _checked_subject(tx, subject)
+    switches = checked_switches(switches or Switches())
+    if await follows.count_follows(tx, user_id=user_id) >= MOST_FOLLOWS:
+        raise UserError(
+            f"One can follow at most {MOST_FOLLOWS:,} things.",
+            remedy="Stop following some, or follow a search.",
+        )
+    return await follows.upsert_follow(
+        tx, ids.new(), user_id=user_id, subject=subject, switches=switches, now=now
+    )
+
+
+async def change(tx: Tx, follow_id: UUID, switches: Switches, *, user_id: UUID) -> None:
+    """Change how a user hears of something."""
+    if not await follows.update_follow(tx, follow_id, user_id=user_id, switches=checked_switches(switches)):
+        raise _no_such_follow()
+
+
+async def unfollow(tx: Tx, follow_id: UUID, *, user_id: UUID) -> None:
+    """End a follow; what was told stays in the list."""
+    if not await follows.delete_follow(tx, follow_id, user_id=user_id):
+        raise _no_such_follow()
+
+
+async def get(tx: Tx, follow_id: UUID, *, user_id: UUID) -> Follow:
+    found = await follows.get_follow(tx, follow_id, user_id=user_id)
+    if found is None:
+        raise _no_such_follow()
+    return found
+
+
+async def find(tx: Tx, subject: Subject, *, user_id: UUID) -> Follow | None:
+    """Return the user's follow of exactly this series, channel or search."""
+    if subject.search is not None:
+        subject = replace(subject, search=await follows.words_of(tx, subject.search))
+    return await follows.find_follow(tx, user_id=user_id, subject=subject)
+
+
+async def list_all(tx: Tx, *, user_id: UUID) -> list[Follow]:
+    return await follows.list_follows(tx, user_id=user_id)
+
+
+def checked_switches(switches: Switches) -> Switches:
+    """Return the switches as they are kept, or say what is wrong with them."""
+    if switches.per not in PERS:
+        raise UserError(
+            f"{switches.per!r} is no way to be told.", remedy="Choose once a chapter, or once a source."
+        )
+    if not switches.in_app and not switches.push:
+        raise UserError(
+            "A follow without list and push tells nothing.",
+            remedy="Switch one of them on, or stop following.",
+        )
+    return replace(switches, languages=checked_languages(switches.languages))
+
+
+def checked_languages(languages: Iterable[str]) -> tuple[str, ...]:
+    """Return languages as they are kept: small letters, hyphens, each once."""
+    listed = tuple(dict.fromkeys(language.strip().lower().replace("_", "-") for language in languages))
+    listed = tuple(language for language in listed if language)
+    for language in listed:
+        if len(language) > 35 or not _LANGUAGE.fullmatch(language):
+            raise UserError(f"{language!r} is no language.", remedy="Write languages like en, pt or pt-br.")
+    if len(listed) > MOST_LANGUAGES:
+        raise UserError(
+            f"These are more than {MOST_LANGUAGES} languages.", remedy="Leave them out to hear of all."
+        )
+    return listed
+
+
+async def _checked_subject(tx: Tx, subject: Subject) -> Subject:
+    given = [part for part in (subject.series_id, subject.channel_id, subject.search) if part is not None]
+    if len(given) != 1:
+        raise UserError(
+            "It is not clear what is to be followed.", remedy="Name one series, one channel or one search."
+        )
+    if subject.search is None:
+        if not await follows.is_there(tx, subject):
+            kind = "series" if subject.series_id else "channel"
+            raise UserError(f"There is no such {kind}.", remedy="It may have been removed meanwhile.")
+        return subject
+    if len(subject.search) > LONGEST_SEARCH or "\x00" in subject.search:
+        raise UserError(f"A search has at most {LONGEST_SEARCH} characters.", remedy="Use fewer words.")
+    words = await follows.words_of(tx, subject.search)
+    if not words:
+        raise UserError("A search needs a word.", remedy="Write a word of the titles that you look for.")
+    return Subject(search=words)
+
+
+def _no_such_follow() -> UserError:
+    return UserError(
+        "There is no such follow.", remedy="It may have been ended meanwhile; look at the list again."
+    )

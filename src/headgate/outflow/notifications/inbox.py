@@ -1,0 +1,68 @@
+"""A user's list of notifications in the app."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from headgate.domain.errors import UserError
+from headgate.jobs.cron import recurring
+from headgate.jobs.kinds import Kind
+from headgate.kernel.clock import Clock
+from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish
+from headgate.storage.notifications import notifications
+from headgate.storage.notifications.notifications import NEWEST, Notification, Place
+
+PAGE = 50
+MOST_SHOWN = 99
+PRUNED_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True)
+class Unread:
+    """How many notifications are unread; counting stops one above what is shown."""
+
+    count: int
+
+    @property
+    def text(self) -> str:
+        return f"{MOST_SHOWN}+" if self.count > MOST_SHOWN else str(self.count)
+
+
+async def list_page(
+    tx: Tx, *, user_id: UUID, below: Place = NEWEST, unread_only: bool = False, limit: int = PAGE
+) -> list[Notification]:
+    """Return the newest notifications below a place."""
+    return await notifications.list_notifications(
+        tx, user_id=user_id, below=below, unread_only=unread_only, limit=limit
+    )
+
+
+async def count_unread(tx: Tx, *, user_id: UUID) -> Unread:
+    return Unread(await notifications.count_unread(tx, user_id=user_id, cap=MOST_SHOWN + 1))
+
+
+async def mark_read(tx: Tx, notification_id: UUID, *, user_id: UUID, now: datetime) -> None:
+    if await notifications.mark_read(tx, notification_id, user_id=user_id, now=now):
+        await publish(tx, Event("notifications", audience=user_id))
+    elif not await notifications.exists_for(tx, notification_id, user_id=user_id):
+        raise UserError("There is no such notification.", remedy="It may be too old; look at the list again.")
+
+
+async def mark_all_read(tx: Tx, *, user_id: UUID, until: datetime, now: datetime) -> int:
+    """Note everything as read that came up to a time: that of the page that the user looks at."""
+    marked = await notifications.mark_all_read(tx, user_id=user_id, until=until, now=now)
+    if marked:
+        await publish(tx, Event("notifications", audience=user_id))
+    return marked
+
+
+def pruning_kind(clock: Clock, *, keep_days: int) -> Kind[str]:
+    """Return the recurring job that forgets what was read long ago."""
+
+    async def prune(tx: Tx, now: datetime) -> None:
+        await notifications.prune(tx, before=now - timedelta(days=keep_days), limit=PRUNED_AT_ONCE)
+
+    return recurring("notification_retention", "23 * * * *", prune, clock)

@@ -1,0 +1,69 @@
+"""Tells users of what they follow: news becomes notifications, each thing once for each user.
+
+All of it happens in the transaction that ends the job: the news is gone, the notifications are there, pushes
+are due and pages are told, or nothing of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from headgate.domain.retry import RetryPolicy
+from headgate.jobs.execution import REST
+from headgate.jobs.job import Job
+from headgate.jobs.kinds import Kind, Wake
+from headgate.jobs.wake import enqueue
+from headgate.kernel.clock import Clock
+from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish_all
+from headgate.storage.listings import news
+from headgate.storage.listings.news import NOTIFY
+
+BATCH = 500
+FIVE_TIMES = RetryPolicy(max_attempts=5)
+
+
+class NewsRows:
+    """Channels with news, as the work of the kind `notify`."""
+
+    async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
+        return await news.list_channels_with_news(tx, limit=limit, rested_since=now - REST)
+
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        """Nothing to do: `list_due` leaves the channel alone for a while after its dead letter."""
+
+    async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
+        """Nothing to do: the news still waits."""
+
+
+@dataclass
+class Notifier:
+    """Tells of a channel's news."""
+
+    clock: Clock
+    gather_s: float = 30.0
+    """How long a push waits for others."""
+    at_once: int = 10
+
+    def kind(self) -> Kind[UUID]:
+        return Kind(
+            name=NOTIFY,
+            parse_key=UUID,
+            handle=self.notify,
+            rows=NewsRows(),
+            retry=FIVE_TIMES,
+            concurrency=self.at_once,
+        )
+
+    async def notify(self, job: Job[UUID]) -> None:
+        """Tell of the next news of the channel; wake a successor if there is more."""
+        now = self.clock.now()
+        async with job.finish() as tx:
+            told = await news.tell_news(
+                tx, job.key, limit=BATCH, now=now, push_at=now + timedelta(seconds=self.gather_s)
+            )
+            await publish_all(tx, [Event("notifications", audience=user_id) for user_id in told.user_ids])
+            if told.taken == BATCH:
+                await enqueue(tx, [Wake(NOTIFY, str(job.key))])

@@ -1,0 +1,1 @@
+"""Reminders: plans, when they send, and the runs that they make."""

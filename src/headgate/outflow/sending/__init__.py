@@ -1,0 +1,1 @@
+"""Sending: the one sender of each account, and what people do to runs."""

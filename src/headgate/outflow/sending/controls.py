@@ -1,0 +1,139 @@
+"""What people do to runs, each in one transaction; a sender that is at the run notices in its next round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from headgate.domain.errors import UserError
+from headgate.domain.reminders.run_results import DeliveryState, RunState
+from headgate.domain.wall_time import find_zone
+from headgate.outflow.sending.endings import CANCELLED, Circumstances, end_run, window_of
+from headgate.outflow.sending.waking import wake_sender
+from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish
+from headgate.storage.sending import run_controls, sending
+from headgate.storage.sending.sending import DueRun
+
+ACTIVE: tuple[RunState, ...] = ("waiting", "running", "paused")
+
+
+async def require_no_runs(tx: Tx, account_id: UUID, *, name: str) -> None:
+    """Refuse to take an account away that has something under way: nobody could end it properly."""
+    if active := await run_controls.count_active_runs(tx, account_id):
+        runs = "a run" if active == 1 else f"{active:,} runs"
+        raise UserError(
+            f"{name} has {runs} under way.",
+            remedy="`headgate run cancel` ends a run; `headgate run remainder` sends the rest elsewhere.",
+        )
+
+
+async def pause(tx: Tx, run_id: UUID) -> None:
+    """Send nothing more of a run until it is resumed; its window closes all the same."""
+    run = await _get(tx, run_id)
+    if not await run_controls.pause_run(tx, run_id, reason="paused by a person"):
+        raise _refusal(run, "paused")
+    await publish(tx, Event("runs"))
+
+
+async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
+    """Let a paused run go on where it stopped."""
+    run = await _get(tx, run_id)
+    if run.state != "paused":
+        raise _refusal(run, "resumed")
+    if run.paused_by == "account":
+        raise UserError(
+            f"The run waits for its account: {run.reason}.",
+            remedy=f"It goes on by itself after `headgate account login {run.account_name}`.",
+        )
+    await _go_on(tx, run, now=now)
+
+
+async def cancel(tx: Tx, run_id: UUID, *, now: datetime) -> None:
+    """Send nothing more of a run, ever; what is on its way arrives."""
+    run = await _get(tx, run_id)
+    if not await run_controls.cancel_run(tx, run_id, now=now):
+        raise _refusal(run, "cancelled")
+    await sending.skip_rest(tx, run_id, error=CANCELLED, now=now)
+    if await sending.count_open(tx, run_id) == 0:
+        await end_run(tx, replace(run, state="cancelled"), Circumstances(), now=now)
+    else:
+        await _wake(tx, run)
+    await publish(tx, Event("runs"))
+
+
+async def retry(
+    tx: Tx, run_id: UUID, *, skipped: bool = False, uncertain: bool = False, now: datetime
+) -> int:
+    """Send again what failed, and if wished what was skipped or is uncertain; return how many deliveries."""
+    run = await _get(tx, run_id)
+    if run.state in {*ACTIVE, "missed"}:
+        raise _refusal(run, "tried again")
+    if successor := await run_controls.find_remainder(tx, run_id):
+        raise UserError(
+            f"What this run has not delivered was passed on to {successor}.",
+            remedy="Try the run of that account again.",
+        )
+    wished: dict[DeliveryState, bool] = {"failed": True, "skipped": skipped, "uncertain": uncertain}
+    states: list[DeliveryState] = [state for state, wanted in wished.items() if wanted]
+    taken = await run_controls.take_up_deliveries(tx, run_id, states)
+    if not taken:
+        raise UserError(
+            f"No delivery of the run “{run.title}” is {' or '.join(states)}.",
+            remedy="`headgate run show` lists its deliveries.",
+        )
+    await _go_on(tx, run, now=now)
+    return taken
+
+
+async def resolve(tx: Tx, run_id: UUID, delivery: int, *, arrived: bool, now: datetime) -> None:
+    """Take a person's word for an uncertain message: it arrived, or it is to be sent again."""
+    run = await _get(tx, run_id)
+    if arrived:
+        await run_controls.accept_uncertain(tx, run_id, delivery, now=now)
+    if not await run_controls.take_up_deliveries(tx, run_id, ["uncertain"], delivery=delivery):
+        raise UserError(
+            f"Delivery {delivery} of the run “{run.title}” is not uncertain.",
+            remedy="`headgate run show` lists its deliveries.",
+        )
+    await sending.complete_deliveries(tx, run_id, now=now)
+    if run.state in ACTIVE:
+        await publish(tx, Event("runs"))
+    elif await sending.count_open(tx, run_id):
+        await _go_on(tx, run, now=now)
+    else:
+        await end_run(tx, run, Circumstances(), now=now, announced=True)
+
+
+async def _get(tx: Tx, run_id: UUID) -> DueRun:
+    run = await sending.lock_run(tx, run_id)
+    if run is None:
+        raise UserError("There is no such run.", remedy="`headgate run list` shows what there is.")
+    return run
+
+
+async def _go_on(tx: Tx, run: DueRun, *, now: datetime) -> None:
+    if run.account_id is None:
+        raise UserError(
+            f"The account {run.account_name}, which sent this run, was removed.",
+            remedy="`headgate run remainder` sends the rest from another account.",
+        )
+    stretch = window_of(run).stretch(now)
+    opens = stretch.opens_at.astimezone(find_zone(run.zone))
+    waits = "its turn" if stretch.opens_at <= now else f"the window to open at {opens:%Y-%m-%d %H:%M}"
+    await run_controls.reopen_run(tx, run.id, stretch, reason=f"waits for {waits}", now=now)
+    await _wake(tx, run)
+    await publish(tx, Event("runs"))
+
+
+async def _wake(tx: Tx, run: DueRun) -> None:
+    if run.account_id is not None:
+        await wake_sender(tx, run.account_id)
+
+
+def _refusal(run: DueRun, done: str) -> UserError:
+    return UserError(
+        f"The run “{run.title}” is {run.state} and cannot be {done}.",
+        remedy="`headgate run list` shows what state each run is in.",
+    )

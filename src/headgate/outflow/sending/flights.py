@@ -1,0 +1,190 @@
+"""One message on its way: when it may go, what its answer means, and what is left in doubt.
+
+A message is marked as about to be sent before the call, and the mark is kept until there is a definite
+answer. So whoever comes later knows every message that may have been sent, and for how long such a call can
+still be under way: no permit outlives `SETTLE_S`, and no call its time-out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
+
+from headgate.connectors.protocol import DedupeWindow, Link, Part, Sent
+from headgate.domain.errors import Ambiguous, AuthFailed, Gone, RateLimited, Restricted, WorkError
+from headgate.domain.pacing import HORIZON_S, LONGEST_GRACE_S, Permit, PermitVoid
+from headgate.domain.retry import RetryPolicy
+from headgate.kernel.clock import Clock
+from headgate.lanes import Lanes
+from headgate.lanes.links import AccountRef, Links
+from headgate.outflow.sending.hold import Hold
+from headgate.storage.sending.sending import Result, Share
+
+SEND_TIMEOUT_S = 8.0
+"""Shorter than the lease: a call that began under it ends soon after it."""
+SETTLE_S = HORIZON_S + LONGEST_GRACE_S + SEND_TIMEOUT_S
+"""So long after it was marked a message may still be on its way."""
+REPEAT_MARGIN_S = 20.0
+"""A repeat must arrive well inside the platform's dedupe window."""
+RETRY = RetryPolicy(max_attempts=3)
+
+
+@dataclass
+class Flight:
+    """A message that is about to be sent, with its permit."""
+
+    share: Share
+    part: Part
+    permit: Permit
+    last: bool
+    """Its delivery is complete with it."""
+    fresh_upload: bool = True
+    """Its file was uploaded just now, so that its being gone would be the target's."""
+    repeat_until_s: float | None = None
+    """When a repeat would leave the platform's dedupe window; none for a message that was never tried."""
+    called: bool = False
+    """It has left, and cannot be called back any more."""
+    overdue: bool = False
+    """There was no answer in time, and nobody waits for it any more."""
+
+
+class Landed(NamedTuple):
+    """What came of a flight; an error that concerns the account or its pace is handed on."""
+
+    result: Result
+    error: WorkError | None = None
+
+
+def repeat_for_s(dedupe: DedupeWindow, *, age_s: float) -> float:
+    """Return how much longer a message that may have been sent can be repeated under its key; 0: not."""
+    return 0.0 if dedupe.kind == "none" else max(0.0, dedupe.window_s - REPEAT_MARGIN_S - age_s)
+
+
+def unsent(share: Share, *, error: str = "", attempts: int | None = None, retry_s: float = 0.0) -> Result:
+    """Return the result of a try that has sent nothing: an earlier one may still have."""
+    return Result(
+        share.delivery,
+        share.number,
+        "sending" if share.doubtful else "planned",
+        share.attempts if attempts is None else attempts,
+        error=error,
+        retry_s=retry_s,
+    )
+
+
+def in_doubt(share: Share, error: str) -> Result:
+    """Return the result of a try without an answer: the mark stays until the call cannot be under way."""
+    return Result(share.delivery, share.number, "sending", share.attempts + 1, error=error)
+
+
+def landed(task: asyncio.Task[Landed], flight: Flight) -> Landed:
+    """Return what came of a flight that ended; one that was cancelled before its call has sent nothing."""
+    if not task.cancelled():
+        return task.result()
+    if flight.called:
+        return Landed(in_doubt(flight.share, "cancelled before an answer came"))
+    return Landed(unsent(flight.share))
+
+
+def lost(share: Share, error: str) -> Result:
+    """Return the result of a message that cannot be sent; after an earlier try nobody knows."""
+    state = "uncertain" if share.doubtful else "failed"
+    return Result(share.delivery, share.number, state, share.attempts + 1, error=error, delivery_state=state)
+
+
+@dataclass
+class Runway:
+    """Sends the messages of one account."""
+
+    account: AccountRef
+    links: Links
+    lanes: Lanes
+    clock: Clock
+    hold: Hold
+    _calls: dict[asyncio.Task[Any], tuple[float, Flight]] = field(
+        default_factory=dict["asyncio.Task[Any]", tuple[float, Flight]]
+    )
+    """The calls under way, each with the time at which nobody waits for its answer any more."""
+
+    async def keep_time(self) -> None:
+        """End calls that get no answer in time, for ever: one bell for all costs less than one for each."""
+        while True:
+            now_s = self.clock.monotonic()
+            for task, (ends_s, flight) in list(self._calls.items()):
+                if ends_s <= now_s:
+                    del self._calls[task]
+                    flight.overdue = True
+                    task.cancel()
+            # A call that begins meanwhile cannot be late before.
+            first_s = min((ends_s for ends_s, _ in self._calls.values()), default=now_s + SEND_TIMEOUT_S)
+            await self.clock.sleep(first_s - now_s)
+
+    async def send(self, link: Link, flight: Flight) -> Landed:
+        """Send one message at its permit's time, unless it may not go any more."""
+        await self.lanes.wait(flight.permit)
+        # Nothing may come between these checks and the call.
+        began_s = self.clock.monotonic()
+        too_late = flight.repeat_until_s is not None and began_s >= flight.repeat_until_s
+        if too_late or not self.hold.sure:
+            return Landed(unsent(flight.share))
+        try:
+            self.lanes.spend(flight.permit)
+        except PermitVoid:
+            return Landed(unsent(flight.share))
+        flight.called = True
+        try:
+            sent = await self._call(link, flight, ends_s=began_s + SEND_TIMEOUT_S)
+        except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
+            return await self._judge(flight, self._classify(error))
+        return Landed(self._arrived(flight, sent, took_s=self.clock.monotonic() - began_s))
+
+    async def _call(self, link: Link, flight: Flight, *, ends_s: float) -> Sent:
+        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        self._calls[task] = ends_s, flight
+        try:
+            return await link.send(flight.share.target_key, flight.part, key=flight.share.key)
+        except asyncio.CancelledError:
+            # Unless somebody else has cancelled it too.
+            if flight.overdue and task.uncancel() == 0:
+                raise TimeoutError from None
+            raise
+        finally:
+            self._calls.pop(task, None)
+
+    def _arrived(self, flight: Flight, sent: Sent, *, took_s: float) -> Result:
+        share = flight.share
+        return Result(
+            share.delivery,
+            share.number,
+            "sent",
+            share.attempts + 1,
+            message_key=sent.key,
+            sent_at=self.clock.now(),
+            took_ms=round(took_s * 1000),
+            delivery_state="sent" if flight.last else "",
+        )
+
+    def _classify(self, error: Exception) -> WorkError:
+        return (
+            Ambiguous("no answer in time")
+            if isinstance(error, TimeoutError)
+            else self.links.classify(self.account, error)
+        )
+
+    async def _judge(self, flight: Flight, error: WorkError) -> Landed:
+        share = flight.share
+        if isinstance(error, RateLimited):
+            await self.lanes.signal_limit(flight.permit, retry_after_s=error.retry_after_s)
+            return Landed(unsent(share, error=str(error)), error)
+        if isinstance(error, AuthFailed | Restricted):
+            return Landed(unsent(share, error=str(error)), error)
+        if isinstance(error, Ambiguous):
+            return Landed(in_doubt(share, str(error)))
+        if isinstance(error, Gone) and share.media_id is not None and not flight.fresh_upload:
+            return Landed(unsent(share, error=str(error)), error)
+        attempts = share.attempts + 1
+        if error.retryable and attempts < RETRY.max_attempts:
+            delay_s = RETRY.delay_s(attempts)
+            return Landed(unsent(share, error=str(error), attempts=attempts, retry_s=delay_s))
+        return Landed(lost(share, str(error)))

@@ -1,0 +1,75 @@
+"""What a platform needs once before sends to a target, for the next few targets together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headgate.connectors.protocol import Link
+from headgate.domain.errors import RateLimited, WorkError
+from headgate.domain.pacing import Permit, PermitVoid
+from headgate.lanes import Lanes
+from headgate.lanes.links import AccountRef, Links
+from headgate.outflow.sending.permits import Stock
+
+MOST_KNOWN = 50_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Which targets are prepared, and which cannot be; or that the pace asks to come back later."""
+
+    prepared: set[str]
+    errors: Mapping[str, WorkError]
+    come_back: RateLimited | None = None
+
+
+@dataclass
+class Preparing:
+    """Prepares targets once for as long as a connection lasts."""
+
+    account: AccountRef
+    links: Links
+    lanes: Lanes
+    link: Link
+    stock: Stock | None
+    """Its permits; none where nothing needs to be prepared."""
+    known: set[str]
+
+    def knows(self, target: str) -> bool:
+        """Tell whether a target is prepared, or need not be."""
+        return self.stock is None or target in self.known
+
+    async def prepare(self, targets: Sequence[str], *, left: int) -> Outcome:
+        """Prepare those that are not yet, as many as the pace allows now; `left` more may follow."""
+        new = [target for target in targets if target not in self.known]
+        if self.stock is None or not new:
+            return Outcome(set(targets), {})
+        ready = {target for target in targets if target in self.known}
+        if not self.stock.in_hand() and (late := await self.stock.fill(left)):
+            return Outcome(ready, {}, None if ready else RateLimited(retry_after_s=late.delay_s))
+        permits = [self.stock.take() for _ in self.stock.in_hand(len(new))]
+        pairs = list(zip(new, permits, strict=False))
+        answers = await asyncio.gather(*(self._prepare_one(target, permit) for target, permit in pairs))
+        errors = {target: error for (target, _), error in zip(pairs, answers, strict=True) if error}
+        done = {target for target, _ in pairs} - errors.keys()
+        if len(self.known) > MOST_KNOWN:
+            self.known.clear()
+        self.known |= done
+        limits = [error for error in errors.values() if isinstance(error, RateLimited)]
+        return Outcome(ready | done, errors, max(limits, key=lambda limit: limit.retry_after_s, default=None))
+
+    async def _prepare_one(self, target: str, permit: Permit) -> WorkError | None:
+        try:
+            await self.lanes.wait(permit)
+            self.lanes.spend(permit)
+            await self.link.prepare(target)
+        except PermitVoid:
+            return RateLimited("the permit came too late", retry_after_s=1.0)
+        except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
+            meaning = self.links.classify(self.account, error)
+            if isinstance(meaning, RateLimited):
+                await self.lanes.signal_limit(permit, retry_after_s=meaning.retry_after_s)
+            return meaning
+        return None

@@ -1,0 +1,346 @@
+"""The one sender of each account, wherever the workers are: reminders, test sends, and whatever else is sent.
+
+One keyed job an account serves its runs in turn, a few messages each time, under a lease whose end is checked
+right before every call. All that it knows is in the database: a deploy, a pause and a kill -9 are the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from headgate.connectors.protocol import CallKind
+from headgate.domain.errors import AuthFailed, Restricted
+from headgate.domain.pacing import ComeBackLater
+from headgate.domain.reminders.run_results import WINDOW_CLOSED
+from headgate.domain.retry import RetryPolicy
+from headgate.jobs.job import Job
+from headgate.jobs.kinds import Kind
+from headgate.kernel.clock import Clock
+from headgate.kernel.ids import Ids
+from headgate.kernel.randomness import Randomness
+from headgate.lanes import Lanes
+from headgate.lanes.accounts import note_account
+from headgate.lanes.links import AccountRef, Links
+from headgate.outflow.sending.doubts import look_for
+from headgate.outflow.sending.endings import CANCELLED, Circumstances, close_window, end_run, was_saturated
+from headgate.outflow.sending.flights import SETTLE_S, Runway
+from headgate.outflow.sending.hold import LEASE_S, Hold
+from headgate.outflow.sending.permits import Stock
+from headgate.outflow.sending.preparing import Preparing
+from headgate.outflow.sending.resting import later, rest
+from headgate.outflow.sending.rounds import JobRounds, RoundWriter
+from headgate.outflow.sending.turn import LONGEST_PACE_S, Turn
+from headgate.outflow.sending.uploads import Shelf
+from headgate.outflow.sending.waking import SEND, wake_sender
+from headgate.storage.database import Database, Tx
+from headgate.storage.errors import DatabaseAway
+from headgate.storage.events import Event, publish
+from headgate.storage.jobs.leases import Lease, release_lease, release_lease_with, take_lease
+from headgate.storage.lanes import lanes as lane_rows
+from headgate.storage.sending import sending
+from headgate.storage.sending.sending import DueRun, SenderRow, Share
+from headgate.storage.streams.watches import get_watcher
+
+LOADED = 3000
+"""Deliveries that a turn takes in hand; what it does not come to is the next one's."""
+INACTIVE_S = 60.0
+"""So long until it is looked again whether an account can be asked what became of its messages."""
+PERSISTENT = RetryPolicy(max_attempts=20, longest_delay_s=300.0)
+"""A network that is away for an hour must not end a run."""
+
+
+class SenderRows:
+    """Accounts with runs that are due, as the work of the kind `send`."""
+
+    async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
+        await sending.follow_accounts(tx, now=now)
+        return await sending.list_sending_accounts(tx, now=now, limit=limit)
+
+    async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
+        await sending.postpone_sender(tx, key, until=until)
+
+    async def reopen(self, tx: Tx, key: UUID, *, now: datetime) -> None:
+        await sending.reopen_sender(tx, key, now=now)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a job finds to do: a run whose turn it is, and runs that ended with messages in doubt."""
+
+    run: DueRun | None
+    opened: Sequence[DueRun]
+    """All runs whose window is open."""
+    shares: Sequence[Share]
+    doubtful: Sequence[DueRun]
+    sender: SenderRow
+    flying: sending.Flying
+    soonest_close: datetime | None
+
+
+@dataclass
+class Sender:
+    """Serves the runs of accounts."""
+
+    links: Links
+    lanes: Lanes
+    clock: Clock
+    ids: Ids
+    randomness: Randomness
+    groups_at_once: int = 3
+    at_once: int = 32
+    _prepared: dict[UUID, tuple[object, set[str]]] = field(
+        default_factory=dict[UUID, tuple[object, set[str]]]
+    )
+    """The targets that each open connection knows."""
+    _wishes: dict[tuple[str, CallKind], int] = field(default_factory=dict[tuple[str, CallKind], int])
+    """How many permits at once each account was last found worth."""
+    _rounds: RoundWriter | None = None
+
+    def kind(self) -> Kind[UUID]:
+        return Kind(
+            name=SEND,
+            parse_key=UUID,
+            handle=self.send,
+            rows=SenderRows(),
+            runner="send",
+            retry=PERSISTENT,
+            concurrency=self.at_once,
+        )
+
+    async def send(self, job: Job[UUID]) -> None:
+        """Serve one run of the account for a while, and see to those whose window has closed."""
+        async with job.database.autocommit() as tx:
+            watcher = await get_watcher(tx, job.key)
+        if watcher is None:
+            return
+        account = AccountRef(watcher.id, watcher.platform, watcher.name, watcher.established, watcher.sign_in)
+        # Whoever lacks the connector leaves the work to others before anything is taken.
+        self.links.manifest(account.platform)
+        lease = await take_lease(
+            job.database,
+            self.clock,
+            name=f"{SEND}:{account.id}",
+            holder=SEND,
+            token=self.ids.new(),
+            ttl_s=LEASE_S,
+        )
+        if lease is None:
+            raise ComeBackLater(LEASE_S / 4)
+        try:
+            await self._serve(job, account, lease, active=watcher.state == "active")
+        finally:
+            with contextlib.suppress(DatabaseAway):
+                await release_lease(job.database, lease)
+
+    async def _serve(self, job: Job[UUID], account: AccountRef, lease: Lease, *, active: bool) -> None:
+        plan = await self._plan(job.database, account, active=active)
+        try:
+            late_s = await self._settle(job.database, account, plan, active=active)
+            turn = await self._play(job, account, lease, plan)
+        except (AuthFailed, Restricted) as error:
+            await self._suspend(job, account, error)
+            return
+        if turn is not None and turn.trouble is not None:
+            await self._suspend(job, account, turn.trouble)
+            return
+        come_back_s = late_s or (turn.come_back_s if turn is not None else None) or 0.0
+        rests = come_back_s > LONGEST_PACE_S
+        if come_back_s and not rests:
+            async with job.database.transaction() as tx:
+                await self._end(tx, account, plan, turn)
+            raise ComeBackLater(min(come_back_s, self._until_close_s(plan)))
+        async with job.finish() as tx:
+            # A pace that was changed since the plan was made is tried at once.
+            rests = rests and await sending.lock_pace(tx, account.id) == plan.sender.pace_seq
+            await self._end(tx, account, plan, turn)
+            if rests:
+                await rest(tx, account, plan.opened, wait_s=come_back_s, clock=self.clock)
+            await release_lease_with(tx, lease)
+            if await sending.is_due(tx, account.id, now=self.clock.now()):
+                await wake_sender(tx, account.id)
+
+    async def _plan(self, database: Database, account: AccountRef, *, active: bool) -> Plan:
+        """Close what is to be closed, and choose whose turn it is."""
+        now = self.clock.now()
+        async with database.transaction() as tx:
+            if not active:
+                await sending.follow_accounts(tx, now=now)
+            due = await sending.list_due_runs(tx, account.id, now=now)
+            sender = await sending.get_sender(tx, account.id)
+            doubtful = [run for run in due if await self._close(tx, account, run, sender, now=now)]
+            opened = [run for run in due if _is_open(run, now)]
+            resting = {run.id for run in due} - {run.id for run in (*opened, *doubtful)}
+            await sending.rest_runs(tx, list(resting), now=now)
+            run = opened[0] if opened and active else None
+            shares: Sequence[Share] = ()
+            if run is not None and await sending.begin_turn(tx, run.id, now=now):
+                shares = await sending.list_shares(tx, run.id, limit=LOADED, settle_s=SETTLE_S, now=now)
+            flying = await sending.count_flying(tx, account.id, settle_s=SETTLE_S)
+        closes = [other.closes_at for other in due if other.closes_at and other.closes_at > now]
+        return Plan(run, opened, shares, doubtful, sender, flying, min(closes, default=None))
+
+    async def _close(
+        self, tx: Tx, account: AccountRef, run: DueRun, sender: SenderRow, *, now: datetime
+    ) -> bool:
+        """End a run whose window has closed or that was cancelled; true if messages of it are in doubt."""
+        if run.state == "cancelled":
+            await sending.skip_rest(tx, run.id, error=CANCELLED, now=now)
+            over = await sending.count_open(tx, run.id) == 0
+        elif run.closes_at is not None and run.closes_at <= now:
+            over = await close_window(tx, run, now=now)
+            if not over and run.at_close == "carry":
+                return False
+        else:
+            return False
+        if over:
+            await end_run(tx, run, await self._circumstances(tx, account, run, sender), now=now)
+        return not over
+
+    async def _circumstances(
+        self, tx: Tx, account: AccountRef, run: DueRun, sender: SenderRow
+    ) -> Circumstances:
+        lanes = await lane_rows.list_lanes(tx, owner=str(account.id))
+        capped = any(
+            lane.kind == "send" and lane.daily_cap is not None and lane.used_today >= lane.daily_cap
+            for lane in lanes
+        )
+        return Circumstances(saturated=was_saturated(sender, run) and not capped, daily_cap_reached=capped)
+
+    async def _settle(
+        self, database: Database, account: AccountRef, plan: Plan, *, active: bool
+    ) -> float | None:
+        """Find out about messages of runs that have ended; returns when to come back for the rest."""
+        late_s: float | None = None
+        for run in plan.doubtful:
+            if not active:
+                async with database.transaction() as tx:
+                    await sending.put_off(tx, run.id, due_at=later(self.clock, INACTIVE_S))
+                continue
+            async with database.transaction() as tx:
+                shares = await sending.list_doubtful(tx, run.id, settle_s=SETTLE_S, now=self.clock.now())
+            for share in shares:
+                if share.settles_in_s:
+                    late_s = max(late_s or 0.0, share.settles_in_s)
+                    continue
+                found = await look_for(self.links, account, share, last=False)
+                async with database.transaction() as tx:
+                    await sending.settle_part(tx, run.id, share, found, now=self.clock.now())
+            async with database.transaction() as tx:
+                now = self.clock.now()
+                await sending.complete_deliveries(tx, run.id, now=now)
+                error = CANCELLED if run.state == "cancelled" else WINDOW_CLOSED
+                await sending.skip_rest(tx, run.id, error=error, now=now)
+                if await sending.count_open(tx, run.id) == 0:
+                    circumstances = await self._circumstances(tx, account, run, plan.sender)
+                    await end_run(tx, run, circumstances, now=now)
+        return late_s
+
+    async def _play(self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan) -> Turn | None:
+        if plan.run is None or not plan.shares:
+            return None
+        turn = await self._turn(job, account, lease, plan, plan.run)
+        if turn.groups_at_once > 0:
+            turn.load(plan.shares)
+            watch = asyncio.create_task(_recall_at_stop(job.stopping, turn))
+            try:
+                await turn.play()
+            finally:
+                watch.cancel()
+        else:
+            # Others of the account may still be on their way; with them there would be too many at once.
+            turn.come_back_s = plan.flying.settles_in_s
+        return turn
+
+    async def _turn(self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan, run: DueRun) -> Turn:
+        database = job.database
+        manifest = self.links.manifest(account.platform)
+        link = await self.links.link(account)
+        opened, known = self._prepared.get(account.id, (None, set[str]()))
+        if opened is not link:
+            known = set[str]()
+            self._prepared[account.id] = (link, known)
+        shelf = Shelf(account, self.links, database, self.clock)
+        await shelf.load(share.media_id for share in plan.shares if share.media_id is not None)
+        at_once = plan.sender.group_concurrency or self.groups_at_once
+        hold = Hold(database, self.clock, lease)
+        return Turn(
+            run=run,
+            dedupe=manifest.dedupe,
+            runway=Runway(account, self.links, self.lanes, self.clock, hold),
+            link=link,
+            shelf=shelf,
+            preparing=Preparing(
+                account,
+                self.links,
+                self.lanes,
+                link,
+                self._stock(account, "prepare", at_once) if "prepare" in manifest.lanes else None,
+                known,
+            ),
+            stock=self._stock(account, "send", at_once),
+            database=database,
+            rounds=JobRounds(self._rounds_of(database), job),
+            hold=hold,
+            groups_at_once=at_once - plan.flying.flying,
+            randomness=self.randomness,
+        )
+
+    def _rounds_of(self, database: Database) -> RoundWriter:
+        if self._rounds is None:
+            self._rounds = RoundWriter(database, self.clock, LEASE_S)
+        return self._rounds
+
+    def _stock(self, account: AccountRef, kind: CallKind, few: int) -> Stock:
+        return Stock(self.lanes, self.clock, str(account.id), kind, few, self._wishes)
+
+    async def _suspend(self, job: Job[UUID], account: AccountRef, error: AuthFailed | Restricted) -> None:
+        """Pause all runs of an account that cannot send, with the reason."""
+        await note_account(job.database, account, error, now=self.clock.now())
+        async with job.finish() as tx:
+            await sending.follow_accounts(tx, now=self.clock.now())
+
+    async def _end(self, tx: Tx, account: AccountRef, plan: Plan, turn: Turn | None) -> None:
+        """Write down what the turn has come to; a person may have paused or cancelled the run meanwhile."""
+        now = self.clock.now()
+        if turn is not None and turn.saturated:
+            # Before the run is locked, as by whoever changes the pace.
+            await sending.note_saturated(tx, account.id, since=turn.began_at, until=now)
+        run = await sending.lock_run(tx, plan.run.id) if plan.run is not None else None
+        if run is None:
+            return
+        if turn is not None:
+            await self._note(tx, turn, now=now)
+        else:
+            await sending.complete_deliveries(tx, run.id, now=now)
+        if run.state == "running" and await sending.count_open(tx, run.id) == 0:
+            limits = run.limit_signals + (turn.limits if turn is not None else 0)
+            await end_run(tx, replace(run, limit_signals=limits), Circumstances(), now=now)
+        elif run.state == "running" and turn is not None and turn.ready_in_s:
+            await sending.put_off(tx, run.id, due_at=later(self.clock, turn.ready_in_s))
+        await publish(tx, Event("runs"))
+
+    async def _note(self, tx: Tx, turn: Turn, *, now: datetime) -> None:
+        if turn.limits:
+            await sending.count_limit_signals(tx, turn.run.id, signals=turn.limits)
+        if turn.refused:
+            await sending.fail_pending(tx, turn.run.id, error=turn.refused, now=now)
+
+    def _until_close_s(self, plan: Plan) -> float:
+        if plan.soonest_close is None:
+            return float("inf")
+        return max(self.clock.real_s_until(plan.soonest_close), 0.1)
+
+
+async def _recall_at_stop(stopping: asyncio.Event, turn: Turn) -> None:
+    await stopping.wait()
+    turn.recall()
+
+
+def _is_open(run: DueRun, now: datetime) -> bool:
+    closed = run.closes_at is not None and run.closes_at <= now
+    return run.state in {"waiting", "running"} and run.opens_at <= now and not closed

@@ -1,0 +1,397 @@
+"""A turn: one run of one account sends a few messages, in rounds.
+
+A round takes permits, marks the next messages as about to be sent in the statement that writes what came of
+the last ones, and sends them at their permits' times. The messages of a group go one after the other, a few
+groups at once. Whatever ends a turn (its time, the close of the window, a pause, a limit, a lost lease), the
+database knows of every message what is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import takewhile
+
+from headgate.connectors.protocol import DedupeWindow, Link, Part
+from headgate.domain.errors import AuthFailed, Gone, RateLimited, Restricted, WorkError
+from headgate.domain.pacing import Permit
+from headgate.domain.reminders.templates import Values, fill
+from headgate.kernel.randomness import Randomness
+from headgate.outflow.sending.doubts import look_for
+from headgate.outflow.sending.flights import RETRY, Flight, Landed, Runway, landed, repeat_for_s, unsent
+from headgate.outflow.sending.groups import Group
+from headgate.outflow.sending.hold import Hold
+from headgate.outflow.sending.permits import Stock
+from headgate.outflow.sending.preparing import Preparing
+from headgate.outflow.sending.rounds import JobRounds
+from headgate.outflow.sending.uploads import Shelf
+from headgate.storage.database import Database, to_the_end
+from headgate.storage.jobs.leases import LeaseLost
+from headgate.storage.sending import sending
+from headgate.storage.sending.sending import DueRun, Mark, NewRound, Result, Share
+
+TURN_S = 45.0
+"""A turn takes no new permits after so long, so that others have theirs and a restart loses little."""
+PATIENCE_S = 2.0
+"""So long after its time a slow message keeps the others of its round waiting."""
+JITTER_S = (0.2, 0.5)
+"""The pause between two messages to one group."""
+LONGEST_WAIT_S = 5.0
+LONGEST_PACE_S = 60.0
+"""A longer wait is for a cool-down or a daily cap, not for the pace."""
+
+
+@dataclass
+class Turn:
+    """One turn of a run under way."""
+
+    run: DueRun
+    dedupe: DedupeWindow
+    runway: Runway
+    link: Link
+    shelf: Shelf
+    preparing: Preparing
+    stock: Stock
+    database: Database
+    rounds: JobRounds
+    hold: Hold
+    groups_at_once: int
+    randomness: Randomness
+    come_back_s: float | None = None
+    """The pace asks to come back so much later."""
+    ready_in_s: float | None = None
+    """No message of the run can go before; those of other runs may."""
+    trouble: AuthFailed | Restricted | None = None
+    limits: int = 0
+    refused: str = ""
+    """Why nothing of the run can be sent."""
+    began_at: datetime = field(init=False)
+    _began_s: float = field(init=False)
+    _paced_s: float = 0.0
+    """How long nothing but the pace kept messages waiting."""
+    _stopped: bool = False
+    _loaded_at_s: float = 0.0
+    _waiting: deque[Group] = field(default_factory=deque[Group])
+    _open: list[Group] = field(default_factory=list[Group])
+    _flights: dict[asyncio.Task[Landed], tuple[Group, Flight]] = field(
+        default_factory=dict["asyncio.Task[Landed]", tuple[Group, Flight]]
+    )
+    _last_due_s: float = 0.0
+    _results: list[Result] = field(default_factory=list[Result])
+    _boarding: Sequence[Share] = ()
+    """Messages that a statement under way marks as about to be sent."""
+
+    def __post_init__(self) -> None:
+        self.began_at, self._began_s = self.runway.clock.now(), self._now_s()
+
+    @property
+    def saturated(self) -> bool:
+        """Whether it was the pace that kept the turn from sending more."""
+        if self.come_back_s is not None and not self.limits:
+            return self.come_back_s <= LONGEST_PACE_S
+        spent_s = self._now_s() - self._began_s
+        return spent_s > 0 and self._paced_s >= spent_s / 2
+
+    def load(self, shares: Sequence[Share]) -> None:
+        """Take the messages of this turn; those of groups that were begun come first."""
+        self._loaded_at_s = self.runway.clock.monotonic()
+        groups: dict[int, Group] = {}
+        for share in shares:
+            if share.delivery not in groups:
+                wait_s = max(share.settles_in_s or 0.0, share.retry_in_s or 0.0)
+                groups[share.delivery] = Group(deque(), self._loaded_at_s + wait_s)
+            groups[share.delivery].shares.append(share)
+        self._waiting.extend(groups.values())
+
+    async def play(self) -> None:
+        """Send until the turn is over; then wait for what is on its way, and write it down."""
+        ends_at_s = self._began_s + TURN_S
+        timekeeper = asyncio.create_task(self.runway.keep_time())
+        try:
+            while not self._stopped:
+                ready = self._pick()
+                launched = bool(ready) and await self._launch(ready, ends_at_s)
+                if self._flights:
+                    await self._wait_for_flights()
+                elif not launched and not self._stopped and not await self._wait_for_ready(ends_at_s):
+                    break
+        finally:
+            try:
+                await to_the_end(self._land_all())
+            finally:
+                timekeeper.cancel()
+
+    def recall(self) -> None:
+        """End the turn now: messages that have not left stay where they are."""
+        self._stopped = True
+        for task, (_, flight) in self._flights.items():
+            if not flight.called:
+                task.cancel()
+
+    def _now_s(self) -> float:
+        return self.runway.clock.monotonic()
+
+    async def _land_all(self) -> None:
+        while self._flights:
+            await asyncio.wait(self._flights)
+            await self._collect()
+        self._results.extend(unsent(share) for share in self._boarding)
+        if self._results:
+            await self._write(())
+
+    def _pick(self) -> list[Group]:
+        """Return the groups whose next message may go now or in a moment, who is ready first coming first."""
+        now_s = self._now_s()
+        self._open = [group for group in self._open if group.shares]
+        while len(self._open) < self.groups_at_once and (group := self._next_waiting(now_s)):
+            self._open.append(group)
+        unwritten = {(result.delivery, result.number) for result in self._results}
+        ready = [
+            group
+            for group in self._open
+            if not group.flying
+            and group.ready_at_s <= now_s + JITTER_S[1]
+            and group.next.place not in unwritten
+        ]
+        return sorted(ready, key=lambda group: group.ready_at_s)
+
+    def _next_waiting(self, now_s: float) -> Group | None:
+        """Take the next group off the queue; one that must wait does not hold up those behind it."""
+        for place, group in enumerate(self._waiting):
+            if group.ready_at_s <= now_s:
+                del self._waiting[place]
+                return group
+        return None
+
+    async def _launch(self, ready: Sequence[Group], ends_at_s: float) -> bool:
+        """Send the next message of each group that is ready by the time of a permit; tell whether any was."""
+        ready = [group for group in ready if not group.next.doubtful or await self._is_clear(group)]
+        ready = await self._prepare(ready)
+        if not (ready and await self._upload(ready) and await self._stock_up(ends_at_s)):
+            return False
+        now_s = self._now_s()
+        pairs = zip(ready, self.stock.in_hand(len(ready)), strict=False)
+        chosen = [
+            group
+            for group, _ in takewhile(lambda pair: pair[0].ready_at_s <= max(pair[1].due_at_s, now_s), pairs)
+        ]
+        if not chosen:
+            return False
+        self._boarding = [group.next for group in chosen]
+        marked = await self._write([group.next.mark for group in chosen])
+        if self._stopped:
+            # The worker stops, or the lease is another's: nothing that was marked leaves any more.
+            return False
+        self._boarding = ()
+        for group in chosen:
+            permit = self.stock.take()
+            if group.next.place in marked:
+                self._start(group, permit)
+        if len(marked) < len(chosen):
+            self._stopped = True  # The run was paused or cancelled, or another sender told of a message.
+        return True
+
+    async def _is_clear(self, group: Group) -> bool:
+        """Tell whether a doubtful message may be sent; one that may have been sent long ago is looked for."""
+        clear = self._now_s() < self._repeat_until_s(group.next)
+        if not clear:
+            await self._look_for(group)
+        return clear
+
+    def _repeat_until_s(self, share: Share) -> float:
+        return self._loaded_at_s + repeat_for_s(self.dedupe, age_s=share.doubt_age_s or 0.0)
+
+    async def _look_for(self, group: Group) -> None:
+        """Settle a doubtful message by the target's history: it was sent, or nobody can tell."""
+        share = group.next
+        try:
+            found = await self.hold.keep_through(
+                look_for(self.runway.links, self.runway.account, share, last=len(group.shares) == 1)
+            )
+        except WorkError as error:
+            self._halt(error)
+            return
+        async with self.database.autocommit() as tx:
+            await sending.settle_part(tx, self.run.id, share, found, now=self.runway.clock.now())
+        if found.state == "sent":
+            group.shares.popleft()
+        else:
+            group.shares.clear()
+
+    async def _prepare(self, ready: Sequence[Group]) -> list[Group]:
+        """Prepare targets to which nothing was sent yet; whoever cannot be reached is left out."""
+        if all(self.preparing.knows(group.next.target_key) for group in ready):
+            return list(ready)
+        left = len(self._open) + len(self._waiting)
+        outcome = await self.preparing.prepare([group.next.target_key for group in ready], left=left)
+        if outcome.come_back is not None:
+            self._halt(outcome.come_back)
+            return []
+        for group in ready:
+            error = outcome.errors.get(group.next.target_key)
+            if error is None:
+                continue
+            if isinstance(error, AuthFailed | Restricted):
+                self._halt(error)
+            elif error.retryable and group.failures + 1 < RETRY.max_attempts:
+                group.failures += 1
+                group.ready_at_s = self._now_s() + RETRY.delay_s(group.failures)
+            else:
+                await self._give_up(group, error)
+        if self._stopped:
+            return []
+        return [group for group in ready if group.shares and group.next.target_key in outcome.prepared]
+
+    async def _give_up(self, group: Group, error: WorkError) -> None:
+        """Fail a delivery; a message of it that may have been sent is settled first."""
+        if group.next.doubtful:
+            await self._look_for(group)
+            return
+        delivery, now = group.next.delivery, self.runway.clock.now()
+        async with self.database.autocommit() as tx:
+            await sending.fail_delivery(tx, self.run.id, delivery, error=str(error), now=now)
+        group.shares.clear()
+
+    async def _upload(self, ready: Sequence[Group]) -> bool:
+        """Have the files of the next messages on the platform."""
+        for media_id in self.shelf.missing(group.next.media_id for group in ready):
+            try:
+                await self.hold.keep_through(self.shelf.upload(media_id))
+            except WorkError as error:
+                if error.retryable and not isinstance(error, RateLimited | LeaseLost):
+                    raise
+                self._halt(error)
+                break
+        for group in ready:
+            # Nothing of the run is sent any more, so no repeat will tell.
+            if self.refused and group.next.doubtful:
+                await self._look_for(group)
+        return not self._stopped
+
+    async def _stock_up(self, ends_at_s: float) -> bool:
+        """Have permits in hand; the turn is over when there are none and it is late, or the pace says so."""
+        if self.stock.in_hand():
+            return True
+        if self._now_s() >= ends_at_s:
+            self._stopped = True
+            return False
+        left = sum(len(group.shares) for group in (*self._open, *self._waiting))
+        late = await self.stock.fill(left, closes_at_s=self._closes_at_s())
+        if late is not None:
+            self.come_back_s, self._stopped = late.delay_s, True
+        return late is None
+
+    def _closes_at_s(self) -> float | None:
+        if self.run.closes_at is None:
+            return None
+        return self._now_s() + self.runway.clock.real_s_until(self.run.closes_at)
+
+    def _start(self, group: Group, permit: Permit) -> None:
+        share = group.next
+        flight = Flight(
+            share=share,
+            part=self._part(share),
+            permit=permit,
+            last=len(group.shares) == 1,
+            fresh_upload=share.media_id is None or self.shelf.is_fresh(share.media_id),
+            repeat_until_s=self._repeat_until_s(share) if share.doubtful else None,
+        )
+        group.flying = True
+        self._last_due_s = max(self._last_due_s, permit.due_at_s)
+        self._flights[asyncio.create_task(self.runway.send(self.link, flight))] = (group, flight)
+
+    def _part(self, share: Share) -> Part:
+        # The moment at which the group's turn came: every repeat of a message says the same.
+        values = Values.at(
+            share.started_at,
+            zone=self.run.zone,
+            group=share.target_title,
+            account=self.run.account_name,
+            number=share.delivery,
+            total=self.run.total,
+        )
+        media = "" if share.media_id is None else self.shelf.handle(share.media_id)
+        return Part(fill(share.text, values), media)
+
+    async def _write(self, marks: Sequence[Mark]) -> set[tuple[int, int]]:
+        """Write results and marks in one statement, which also renews the lease."""
+        asked_at_s = self._now_s()
+        lease = self.hold.lease
+        new = NewRound(self.run.id, lease.name, lease.token, self._results, marks)
+        # To the end: whoever is cancelled meanwhile must not undo marks before they are made.
+        written = await to_the_end(self.rounds.write(new))
+        self._results = []
+        if written.held:
+            self.hold.renewed(asked_at_s)
+        else:
+            self._stopped = True
+        return written.marked
+
+    async def _wait_for_ready(self, ends_at_s: float) -> bool:
+        """Wait for the next group that may go on; false if there is none, or not soon."""
+        if self._results:
+            await self._write(())
+        now_s = self._now_s()
+        begun = [group for group in self._open if group.shares]
+        # Groups without a place wait for those that have one.
+        candidates = begun if len(begun) >= self.groups_at_once else [*begun, *self._waiting]
+        times_s = [group.ready_at_s for group in candidates]
+        if not times_s:
+            return False
+        wait_s = max(0.0, min(times_s) - now_s)
+        if wait_s > LONGEST_WAIT_S or now_s >= ends_at_s:
+            self.ready_in_s = wait_s
+            return False
+        await self.runway.clock.sleep(wait_s)
+        return await self.hold.keep()
+
+    async def _wait_for_flights(self) -> None:
+        """Wait until all have landed; one that is slow keeps the others waiting for a moment only."""
+        began_s = self._now_s()
+        wait_s = max(0.0, self._last_due_s - began_s)
+        await self.runway.clock.wait(self._flights, wait_s + PATIENCE_S)
+        self._paced_s += min(wait_s, self._now_s() - began_s)
+        await self._collect()
+
+    async def _collect(self) -> None:
+        """Take what has landed, and act on it."""
+        for task in [task for task in self._flights if task.done()]:
+            group, flight = self._flights.pop(task)
+            group.flying = False
+            end = landed(task, flight)
+            self._results.append(end.result)
+            await self._act(group, end)
+
+    async def _act(self, group: Group, end: Landed) -> None:
+        result, share, now_s = end.result, group.next, self._now_s()
+        if result.state == "sent":
+            group.shares.popleft()
+            group.ready_at_s = now_s + self.randomness.uniform(*JITTER_S)
+        elif isinstance(end.error, Gone) and share.media_id is not None:
+            await self.shelf.forget(share.media_id)
+            group.shares[0] = share._replace(token=None)
+            group.ready_at_s = now_s
+        elif result.state == "planned":
+            group.shares[0] = share._replace(attempts=result.attempts)
+            group.ready_at_s = now_s + (result.retry_s or 0.0)
+        else:
+            # Failed, uncertain or in doubt: nothing more for this group in this turn.
+            group.shares.clear()
+        if isinstance(end.error, RateLimited | AuthFailed | Restricted):
+            self._halt(end.error)
+
+    def _halt(self, error: WorkError) -> None:
+        """End the turn for a reason that concerns the account, its pace, or the whole run."""
+        self._stopped = True
+        if isinstance(error, RateLimited):
+            self.limits += 1
+            self.come_back_s = max(self.come_back_s or 0.0, error.retry_after_s)
+        elif isinstance(error, AuthFailed | Restricted):
+            self.trouble = error
+        elif error.retryable:
+            self.ready_in_s = LONGEST_WAIT_S
+        else:
+            self.refused = str(error)

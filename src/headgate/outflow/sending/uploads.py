@@ -1,0 +1,78 @@
+"""Files that an account has uploaded: once for all groups, and again only when the platform forgets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from headgate.domain.errors import Gone
+from headgate.kernel.clock import Clock
+from headgate.lanes.links import AccountRef, Links
+from headgate.storage.database import Database
+from headgate.storage.sending import sending
+from headgate.storage.sending.sending import Uploaded
+
+RENEW_BEFORE = timedelta(minutes=5)
+"""A handle that lapses so soon is renewed before it is used, or in the second half of a shorter life."""
+
+
+@dataclass
+class Shelf:
+    """The handles of an account's files during a turn."""
+
+    account: AccountRef
+    links: Links
+    database: Database
+    clock: Clock
+    _handles: dict[UUID, Uploaded] = field(default_factory=dict[UUID, Uploaded])
+    _fresh: set[UUID] = field(default_factory=set[UUID])
+
+    async def load(self, media_ids: Iterable[UUID]) -> None:
+        """Find what was uploaded before."""
+        wanted = sorted(set(media_ids))
+        if wanted:
+            async with self.database.autocommit() as tx:
+                self._handles = await sending.list_uploads(tx, self.account.id, wanted)
+
+    def missing(self, media_ids: Iterable[UUID | None]) -> list[UUID]:
+        """Return which of the files must be uploaded before they can be sent."""
+        wanted = dict.fromkeys(media_id for media_id in media_ids if media_id is not None)
+        now = self.clock.now()
+        return [media_id for media_id in wanted if not self._lasts(media_id, now)]
+
+    def _lasts(self, media_id: UUID, now: datetime) -> bool:
+        known = self._handles.get(media_id)
+        if known is None or known.expires_at is None:
+            return known is not None
+        return known.expires_at > now + min(RENEW_BEFORE, (known.expires_at - known.uploaded_at) / 2)
+
+    async def upload(self, media_id: UUID) -> None:
+        """Upload a file and keep its handle for everybody."""
+        async with self.database.autocommit() as tx:
+            media = await sending.get_media_content(tx, media_id)
+        if media is None:
+            raise Gone("the file to be sent is not there any more")
+        async with self.links.call(self.account, "upload") as link:
+            handle = await link.upload(media.name, media.mime_type, media.content)
+        uploaded = Uploaded(media_id, handle.handle, self.clock.now(), handle.expires_at)
+        async with self.database.autocommit() as tx:
+            await sending.put_upload(tx, self.account.id, uploaded)
+        self._handles[media_id] = uploaded
+        self._fresh.add(media_id)
+
+    def handle(self, media_id: UUID) -> str:
+        return self._handles[media_id].handle
+
+    def is_fresh(self, media_id: UUID) -> bool:
+        """Tell whether the file was uploaded in this turn."""
+        return media_id in self._fresh
+
+    async def forget(self, media_id: UUID) -> None:
+        """The platform does not know a handle any more."""
+        known = self._handles.pop(media_id, None)
+        self._fresh.discard(media_id)
+        if known is not None:
+            async with self.database.autocommit() as tx:
+                await sending.forget_upload(tx, self.account.id, known)

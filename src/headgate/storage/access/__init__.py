@@ -1,0 +1,1 @@
+"""The tables of users, sessions and tokens."""

@@ -1,0 +1,1 @@
+"""Backups: making one, its file, and restoring it."""

@@ -1,0 +1,1 @@
+"""The tables of the library: items and where they were seen."""

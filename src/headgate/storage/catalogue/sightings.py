@@ -1,0 +1,187 @@
+"""Sightings, and the items that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from headgate.storage.database import Tx
+from headgate.storage.queries import load_queries
+
+Q = load_queries(__name__)
+
+
+class NewSighting(NamedTuple):
+    """One attachment seen in one message, with its verdict: kept, or why not."""
+
+    id: UUID
+    message_key: str
+    attachment_key: str
+    position: int
+    topic: str
+    album: str
+    author: str
+    from_bot: bool
+    from_webhook: bool
+    url: str
+    file_name: str
+    size_bytes: int
+    mime_type: str
+    content_id: str
+    sent_at: datetime
+    version_at: datetime
+    """When the message got the form in which it was seen."""
+    verdict: str
+    settings_hash: str
+    mark: int | None = None
+    """Of a post: all that its feed said of it, as a number."""
+
+
+class WaitingSighting(NamedTuple):
+    """A kept sighting that is no item yet."""
+
+    id: UUID
+    channel_id: UUID
+    message_key: str
+    attachment_key: str
+    url: str
+    file_name: str
+    size_bytes: int
+    mime_type: str
+    content_id: str
+    sent_at: datetime
+
+
+class KnownSighting(NamedTuple):
+    """What is known of an attachment that was seen before."""
+
+    message_key: str
+    attachment_key: str
+    version_at: datetime
+    content_id: str
+    verdict: str
+    item_id: UUID | None
+
+
+class NewItem(NamedTuple):
+    """An item that a sighting asks for."""
+
+    id: UUID
+    content_key: str
+    kind: str
+    title: str
+    size_bytes: int
+    sent_at: datetime
+
+
+class NewItems(NamedTuple):
+    """How many items are new, and how many of them somebody wants to hear of."""
+
+    new_items: int
+    news: int
+
+
+class _Found(NamedTuple):
+    content_key: str
+    id: UUID
+
+
+async def list_known(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> list[KnownSighting]:
+    """Return what was seen in messages before."""
+    if not message_keys:
+        return []
+    return await tx.all(
+        KnownSighting, Q["list_known"], channel_id=channel_id, message_keys=list(message_keys)
+    )
+
+
+async def upsert_sightings(
+    tx: Tx,
+    channel_id: UUID,
+    sightings: Sequence[NewSighting],
+    *,
+    item_ids: Sequence[UUID | None],
+    now: datetime,
+    seen_at: datetime,
+) -> int:
+    """Store what was seen, and keep the stream's count of messages; returns how many are new and kept.
+
+    Each is given its item, if that is made already. The caller holds the stream's lock: what others change
+    meanwhile would be counted wrongly.
+    """
+    if not sightings:
+        return 0
+    return await tx.value(
+        Q["upsert_sightings"],
+        channel_id=channel_id,
+        now=now,
+        seen_at=seen_at,
+        item_id=list(item_ids),
+        **_columns(NewSighting._fields, sightings),
+    )
+
+
+async def count_kept_messages(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> int:
+    """Return how many of the messages hold something kept."""
+    if not message_keys:
+        return 0
+    return await tx.value(Q["count_kept_messages"], channel_id=channel_id, message_keys=list(message_keys))
+
+
+async def shift_message_count(tx: Tx, channel_id: UUID, *, by: int) -> None:
+    """Let the stream's count of such messages follow."""
+    if by:
+        await tx.execute(Q["shift_message_count"], channel_id=channel_id, by=by)
+
+
+async def mark_deleted(tx: Tx, channel_id: UUID, message_keys: Sequence[str], *, now: datetime) -> int:
+    return await tx.execute(
+        Q["mark_deleted"], channel_id=channel_id, message_keys=list(message_keys), now=now
+    )
+
+
+async def rename_posts(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> int:
+    """Let the items of posts follow their titles; returns how many did."""
+    return await tx.execute(Q["rename_posts"], channel_id=channel_id, message_keys=list(message_keys))
+
+
+async def list_waiting_channels(tx: Tx, *, limit: int, rested_since: datetime) -> list[str]:
+    return await tx.column(Q["list_waiting_channels"], limit=limit, rested_since=rested_since)
+
+
+async def take_waiting(tx: Tx, channel_id: UUID, *, limit: int) -> list[WaitingSighting]:
+    return await tx.all(WaitingSighting, Q["take_waiting"], channel_id=channel_id, limit=limit)
+
+
+async def insert_items(
+    tx: Tx, channel_id: UUID, items: Sequence[NewItem], *, untold: Sequence[UUID] = (), now: datetime
+) -> NewItems:
+    """Make the items that are not there; if some are news, wake `NOTIFY` for the channel.
+
+    Those that are `untold` are no news, whoever follows.
+    """
+    columns = _columns(NewItem._fields, items)
+    made = await tx.one(
+        NewItems, Q["insert_items"], channel_id=channel_id, untold=list(untold), now=now, **columns
+    )
+    if made is None:
+        raise RuntimeError("a count returned no row")
+    return made
+
+
+async def find_items(tx: Tx, channel_id: UUID, content_keys: Sequence[str]) -> dict[str, UUID]:
+    """Return the items that are known by the keys of their contents."""
+    found = await tx.all(_Found, Q["find_items"], channel_id=channel_id, content_keys=list(content_keys))
+    return dict(found)
+
+
+async def link_items(tx: Tx, *, sighting_ids: Sequence[UUID], item_ids: Sequence[UUID]) -> None:
+    """Give each sighting its item."""
+    await tx.execute(Q["link_items"], sighting_ids=list(sighting_ids), item_ids=list(item_ids))
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Return rows as the arrays of their fields."""
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

@@ -1,0 +1,1 @@
+"""The tables of channels: following them, their settings, and what people ask for."""

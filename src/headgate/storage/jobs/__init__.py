@@ -1,0 +1,1 @@
+"""The tables of the engine, leases, recurring work and the clocks."""

@@ -1,0 +1,201 @@
+"""Leases: what must be done by one at a time, wherever the workers are.
+
+A lease is held for a while and renewed. Its holder counts the time on its own monotonic clock, from the
+moment *before* it asked, and gives up a little early; the database counts from the moment it answered.
+So the holder always knows that it lost the lease before anybody else can have it. Whatever must not
+happen under a lost lease at all checks the token inside its own transaction (`check_lease`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from uuid import UUID
+
+from headgate.domain.errors import Transient
+from headgate.kernel.clock import Clock
+from headgate.kernel.logs import get_logger
+from headgate.storage.database import Database, Tx
+from headgate.storage.errors import DatabaseAway
+from headgate.storage.queries import load_queries
+
+Q = load_queries(__name__)
+Result = TypeVar("Result")
+
+log = get_logger("leases")
+
+CERTAIN_PART = 0.9
+"""The part of its time for which a holder relies on a lease; the rest covers clocks that run unevenly."""
+
+_RELEASE_S = 1.0
+"""How long a holder tries to give a lease back; one that is not given back expires."""
+
+
+class LeaseLost(Transient):
+    """The lease went to somebody else, or could not be renewed in time."""
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A lease in hand; `deadline_s` is on the holder's monotonic clock."""
+
+    name: str
+    token: UUID
+    holder: str
+    ttl_s: float
+    deadline_s: float
+
+
+@dataclass(frozen=True)
+class LeaseInHand:
+    """A line of the list of leases; `left_s` is below zero for an expired one."""
+
+    name: str
+    holder: str
+    left_s: float
+
+
+@dataclass(frozen=True)
+class _Done:
+    done: bool
+
+
+async def take_lease(
+    database: Database, clock: Clock, *, name: str, holder: str, token: UUID, ttl_s: float
+) -> Lease | None:
+    """Take a lease that is free or expired; nothing if somebody holds it."""
+    async with database.autocommit() as tx:
+        asked_at_s = clock.monotonic()
+        taken = await tx.one(_Done, Q["take_lease"], name=name, holder=holder, token=token, ttl_s=ttl_s)
+        if taken is None:
+            await tx.execute(Q["shorten_lease"], name=name)
+    return Lease(name, token, holder, ttl_s, _deadline_s(asked_at_s, ttl_s)) if taken else None
+
+
+async def renew_lease(database: Database, clock: Clock, lease: Lease) -> Lease | None:
+    """Return the lease with a later deadline; nothing if it is lost."""
+    async with database.autocommit() as tx:
+        asked_at_s = clock.monotonic()
+        renewed = await tx.one(_Done, Q["renew_lease"], name=lease.name, token=lease.token, ttl_s=lease.ttl_s)
+    if renewed is None:
+        return None
+    deadline_s = _deadline_s(asked_at_s, lease.ttl_s)
+    return Lease(lease.name, lease.token, lease.holder, lease.ttl_s, deadline_s)
+
+
+async def release_lease(database: Database, lease: Lease) -> bool:
+    """Free the lease for the next one; tell whether it was still ours."""
+    async with database.autocommit() as tx:
+        return await tx.one(_Done, Q["release_lease"], name=lease.name, token=lease.token) is not None
+
+
+async def release_lease_with(tx: Tx, lease: Lease) -> None:
+    """Free the lease when this transaction commits, so that whoever it wakes finds it free."""
+    await tx.execute(Q["release_lease"], name=lease.name, token=lease.token)
+
+
+async def check_lease(tx: Tx, lease: Lease) -> None:
+    """Raise `LeaseLost` unless the lease is ours until this transaction has ended."""
+    if await tx.one(_Done, Q["check_lease"], name=lease.name, token=lease.token) is None:
+        raise LeaseLost(f"the lease {lease.name!r} has another holder")
+
+
+async def list_leases(tx: Tx) -> list[LeaseInHand]:
+    """Return all leases by name."""
+    return await tx.all(LeaseInHand, Q["list_leases"])
+
+
+def _deadline_s(asked_at_s: float, ttl_s: float) -> float:
+    return asked_at_s + ttl_s * CERTAIN_PART
+
+
+class LeaseKeeper:
+    """Keeps a lease alive while its block runs; releases it at the end.
+
+    `lost` is set when another holder was found, or when the deadline passed without a renewal.
+    """
+
+    def __init__(self, database: Database, clock: Clock, lease: Lease) -> None:
+        self._database = database
+        self._clock = clock
+        self._lease = lease
+        self._tasks: list[asyncio.Task[None]] = []
+        self.lost = asyncio.Event()
+
+    @property
+    def lease(self) -> Lease:
+        return self._lease
+
+    @property
+    def held(self) -> bool:
+        """Whether the lease is ours right now; cheap enough to ask before each call."""
+        return not self.lost.is_set() and self._clock.monotonic() < self._lease.deadline_s
+
+    async def __aenter__(self) -> Self:
+        self._tasks = [
+            asyncio.create_task(self._renew(), name=f"renew lease {self._lease.name}"),
+            asyncio.create_task(self._watch_deadline(), name=f"watch lease {self._lease.name}"),
+        ]
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for task in self._tasks:
+            await _cancel(task)
+        if self.held:
+            with contextlib.suppress(DatabaseAway, TimeoutError):
+                async with asyncio.timeout(_RELEASE_S):
+                    await release_lease(self._database, self._lease)
+
+    async def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Carry out the work under the lease; when it is lost, cancel the work and raise `LeaseLost`."""
+        working = asyncio.create_task(work, name=f"work under lease {self._lease.name}")
+        losing = asyncio.create_task(self.lost.wait())
+        try:
+            await asyncio.wait({working, losing}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise LeaseLost(f"the lease {self._lease.name!r} was lost")
+            return working.result()
+        finally:
+            await _cancel(losing)
+            await _cancel(working)
+
+    async def _renew(self) -> None:
+        while not self.lost.is_set():
+            await self._clock.sleep(self._lease.ttl_s / 3)
+            try:
+                renewed = await renew_lease(self._database, self._clock, self._lease)
+            except DatabaseAway:
+                # The deadline decides; until then the next try may succeed.
+                continue
+            if renewed is None:
+                self._lose("another holder has it")
+            else:
+                self._lease = renewed
+
+    async def _watch_deadline(self) -> None:
+        while not self.lost.is_set():
+            left_s = self._lease.deadline_s - self._clock.monotonic()
+            if left_s <= 0:
+                self._lose("it was not renewed in time")
+            else:
+                await self._clock.sleep(left_s)
+
+    def _lose(self, reason: str) -> None:
+        if not self.lost.is_set():
+            self.lost.set()
+            log.warning("lost a lease", lease=self._lease.name, reason=reason)
+
+
+async def _cancel(task: asyncio.Task[Any]) -> None:
+    """Cancel a task and wait until it has ended, whatever it ends with."""
+    task.cancel()
+    await asyncio.wait({task})

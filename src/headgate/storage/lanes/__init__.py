@@ -1,0 +1,1 @@
+"""The tables of lanes, and what accounts cost."""

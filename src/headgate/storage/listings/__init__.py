@@ -1,0 +1,1 @@
+"""The tables of listings: feeds and series, their hosts, and their chapters."""

@@ -1,0 +1,1 @@
+"""The tables of notifications: follows, what users were told, and pushes."""

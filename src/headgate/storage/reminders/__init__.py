@@ -1,0 +1,1 @@
+"""The tables of reminders: plans, targets and media."""

@@ -1,0 +1,1 @@
+"""What the simulated world is made of: texts, pictures and archives."""

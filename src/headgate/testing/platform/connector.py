@@ -1,0 +1,63 @@
+"""The simulated platform's connector: the first of them, and the one that the demo uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headgate.connectors.protocol import Connector, Link, Manifest, Question, SignedIn
+from headgate.domain.errors import WorkError
+from headgate.testing.platform.errors import SimAuthError, SimBanned, classify
+from headgate.testing.platform.link import SimulatedLink
+from headgate.testing.platform.platform_state import PlatformState
+
+CODE = "12345"
+"""The code that every login asks for."""
+
+
+class SimulatedConnector(Connector):
+    """Opens accounts of one world."""
+
+    def __init__(self, world: PlatformState) -> None:
+        self._world = world
+        self._manifest = world.profile.manifest()
+
+    @property
+    def manifest(self) -> Manifest:
+        return self._manifest
+
+    async def login(
+        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
+    ) -> Question | SignedIn:
+        known = self._world.accounts.get(account)
+        if known is None:
+            raise SimAuthError(f"there is no account {account}")
+        if known.state == "banned":
+            raise SimBanned(f"{account} is banned")
+        if "code" not in answers:
+            return Question("code", f"Code that was sent to {account} (it is always {CODE})")
+        if answers["code"] != CODE:
+            raise SimAuthError("the code is wrong")
+        if known.state == "logged_out":
+            known.state = "active"
+        return SignedIn({"session": f"session of {account}"})
+
+    async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
+        known = self._world.accounts.get(account)
+        if known is not None and known.state != "banned":
+            known.state = "logged_out"
+            self._world.disconnect(account)
+
+    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+        known = self._world.accounts.get(account)
+        if known is None or known.state == "logged_out":
+            raise SimAuthError(f"{account} is not signed in")
+        if known.state == "banned":
+            raise SimBanned(f"{account} is banned")
+        return SimulatedLink(self._world, account)
+
+    def host_of(self, listing: str) -> str:
+        known = self._world.listings.get(listing)
+        return "example.org" if known is None else known.host
+
+    def classify(self, error: BaseException) -> WorkError:
+        return classify(error)

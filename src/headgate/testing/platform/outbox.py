@@ -1,0 +1,78 @@
+"""Sends on the platform's side: what arrives, and what a repeat of a key does."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from headgate.connectors.protocol import MediaHandle, Part
+from headgate.testing.platform.call_log import Call
+from headgate.testing.platform.errors import SimBadRequest, SimDuplicate, SimMediaLapsed, SimNotFound
+from headgate.testing.platform.places import Group, GroupMessage, Upload
+from headgate.testing.platform.platform_state import PlatformState
+from headgate.testing.platform.positions import to_ms
+
+
+def find_group(world: PlatformState, *, account: str, key: str) -> Group:
+    group = world.groups.get(key)
+    if group is None or (group.members is not None and account not in group.members):
+        raise SimNotFound(f"there is no group {key} for {account}")
+    return group
+
+
+def accept_upload(
+    world: PlatformState, call: Call, *, name: str, mime_type: str, content: bytes
+) -> MediaHandle:
+    """Keep a file, for as long as the platform keeps files."""
+    now = world.clock.now()
+    handle = f"m{len(world.uploads) + 1}"
+    world.uploads[handle] = Upload(call.account, name, mime_type, content, now)
+    world.log.record(call, "uploaded", place="", key=name, message_key="", text="", media=handle)
+    life_s = world.profile.media_life_s
+    return MediaHandle(handle, None if life_s is None else now + timedelta(seconds=life_s))
+
+
+def accept_send(world: PlatformState, call: Call, group: Group, part: Part, *, key: str) -> GroupMessage:
+    """Put a message into a group, unless the platform knows its key and refuses repeats."""
+    if not part.text and not part.media:
+        raise SimBadRequest("a message needs a text or a file")
+    if part.media:
+        _check_media(world, account=call.account, handle=part.media)
+    dedupe = world.profile.dedupe
+    now = world.clock.now()
+    earlier = group.find(account=call.account, send_key=key)
+    # In real seconds, like the sender's doubt: a demo's product time may be much quicker.
+    window = timedelta(seconds=dedupe.window_s) * world.clock.speed
+    if earlier is not None and now - earlier.sent_at <= window:
+        if dedupe.kind == "same_message":
+            return earlier
+        if dedupe.kind == "error":
+            raise SimDuplicate(f"{key} was sent before")
+    message = GroupMessage(
+        key=f"{to_ms(now)}-{len(group.messages) + 1}",
+        account=call.account,
+        send_key=key,
+        text=part.text,
+        media=part.media,
+        sent_at=now,
+    )
+    group.messages.append(message)
+    world.log.record(
+        call, "sent", place=group.key, key=key, message_key=message.key, text=part.text, media=part.media
+    )
+    return message
+
+
+def find_in_history(world: PlatformState, group: Group, *, account: str, key: str) -> GroupMessage | None:
+    """Look for a message by the key that it was sent with; a platform without keys cannot tell."""
+    if world.profile.dedupe.kind == "none":
+        return None
+    return group.find(account=account, send_key=key)
+
+
+def _check_media(world: PlatformState, *, account: str, handle: str) -> None:
+    upload = world.uploads.get(handle)
+    life_s = world.profile.media_life_s
+    if upload is None or upload.account != account:
+        raise SimMediaLapsed(f"there is no upload {handle} of {account}")
+    if life_s is not None and world.clock.now() - upload.uploaded_at > timedelta(seconds=life_s):
+        raise SimMediaLapsed(f"upload {handle} is not kept any longer")

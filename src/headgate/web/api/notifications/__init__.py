@@ -1,0 +1,1 @@
+"""Notifications, follows and push addresses in the API."""

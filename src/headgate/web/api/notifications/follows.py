@@ -1,0 +1,147 @@
+"""Follows: what the caller wishes to hear of, and how."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from headgate.outflow.notifications import follows
+from headgate.storage.channels.channel_overview import ChannelPlace
+from headgate.storage.database import Tx
+from headgate.storage.notifications.follows import (
+    FIRST,
+    Follow,
+    FollowPlace,
+    Per,
+    Subject,
+    Switches,
+    get_follow,
+    list_follows,
+)
+from headgate.web.callers import CurrentCaller
+from headgate.web.cursors import read_channel_place, write_channel_place
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite
+
+routes = Routes("/api/v1", in_schema=True)
+
+
+class FollowAnswer(BaseModel):
+    """A wish to hear of new things in a series, in a channel, or of what is called so."""
+
+    id: UUID
+    series_id: UUID | None
+    channel_id: UUID | None
+    search: str | None
+    title: str
+    in_app: bool
+    push: bool
+    per: Per
+    languages: list[str]
+    since: datetime
+
+    @classmethod
+    def of(cls, follow: Follow) -> FollowAnswer:
+        return cls.model_validate(vars(follow))
+
+
+class FollowsAnswer(BaseModel):
+    """A page of follows by name; `next` goes into `after` of the next call."""
+
+    follows: list[FollowAnswer]
+    next: str | None
+
+
+class FollowWish(BaseModel):
+    """What is to be followed, one of `series_id`, `channel_id` and `search`, and how it is told."""
+
+    series_id: UUID | None = None
+    channel_id: UUID | None = None
+    search: str | None = Field(
+        default=None, max_length=follows.LONGEST_SEARCH, description="Words that all have to be in a title."
+    )
+    in_app: bool = True
+    push: bool = True
+    per: Per = Field(default="chapter", description="Told once a chapter, or once for each source of it.")
+    languages: list[str] = Field(default=[], max_length=1000, description="Only these, if there are any.")
+
+
+class FollowChange(BaseModel):
+    """What is to change; what is left out stays."""
+
+    in_app: bool | None = None
+    push: bool | None = None
+    per: Per | None = None
+    languages: list[str] | None = Field(default=None, max_length=1000)
+
+    def applied(self, switches: Switches) -> Switches:
+        given: dict[str, Any] = self.model_dump(exclude_none=True)
+        if self.languages is not None:
+            given["languages"] = tuple(self.languages)
+        return replace(switches, **given)
+
+
+@routes.get("/follows", door=scope("read"), tags=["follows"])
+async def list_all(
+    site: CurrentSite,
+    caller: CurrentCaller,
+    after: str = "",
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> FollowsAnswer:
+    """List what the caller follows, by name."""
+    place = read_channel_place(after) if after else ChannelPlace(FIRST.title, FIRST.id)
+    async with site.transaction() as tx:
+        found = await list_follows(
+            tx, user_id=caller.user_id, after=FollowPlace(place.title, place.id), limit=limit + 1
+        )
+    shown = found[:limit]
+    last = ChannelPlace(shown[-1].title, shown[-1].id) if len(found) > limit else None
+    return FollowsAnswer(
+        follows=[FollowAnswer.of(follow) for follow in shown],
+        next=None if last is None else write_channel_place(last),
+    )
+
+
+@routes.post("/follows", door=scope("write"), status_code=201, tags=["follows"])
+async def create(site: CurrentSite, caller: CurrentCaller, body: FollowWish) -> FollowAnswer:
+    """Let the caller hear of something from now on; following again changes how, and keeps since when."""
+    subject = Subject(body.series_id, body.channel_id, body.search)
+    switches = Switches(body.in_app, body.push, body.per, tuple(body.languages))
+    async with site.transaction() as tx:
+        follow_id = await follows.follow(
+            tx, subject, switches, user_id=caller.user_id, ids=site.parts.ids, now=site.parts.clock.now()
+        )
+        return FollowAnswer.of(await _own(tx, follow_id, caller.user_id))
+
+
+@routes.patch("/follows/{follow_id}", door=scope("write"), tags=["follows"])
+async def change(
+    site: CurrentSite, caller: CurrentCaller, follow_id: UUID, body: FollowChange
+) -> FollowAnswer:
+    """Change how the caller hears of something."""
+    async with site.transaction() as tx:
+        known = await _own(tx, follow_id, caller.user_id)
+        await follows.change(tx, follow_id, body.applied(known.switches), user_id=caller.user_id)
+        return FollowAnswer.of(await _own(tx, follow_id, caller.user_id))
+
+
+@routes.delete("/follows/{follow_id}", door=scope("write"), status_code=204, tags=["follows"])
+async def delete(site: CurrentSite, caller: CurrentCaller, follow_id: UUID) -> None:
+    """Stop following; what was told stays."""
+    async with site.transaction() as tx:
+        await _own(tx, follow_id, caller.user_id)
+        await follows.unfollow(tx, follow_id, user_id=caller.user_id)
+
+
+async def _own(tx: Tx, follow_id: UUID, user_id: UUID) -> Follow:
+    """Return a follow of the caller's; those of others are not there for them."""
+    found = await get_follow(tx, follow_id, user_id=user_id)
+    if found is None:
+        raise not_found("There is no such follow.")
+    return found

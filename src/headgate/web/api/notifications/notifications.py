@@ -1,0 +1,169 @@
+"""What the caller was told, and when they do not want to be disturbed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import AwareDatetime, BaseModel, Field
+
+from headgate.domain.reminders.windows import minute_text, parse_minute
+from headgate.outflow.notifications import inbox
+from headgate.outflow.notifications.inbox import Unread
+from headgate.outflow.notifications.notification_settings import change_settings, get_settings
+from headgate.storage.notifications.notification_settings import NotificationSettings
+from headgate.storage.notifications.notifications import NEWEST, Notification, Place, exists_for
+from headgate.web.callers import CurrentCaller
+from headgate.web.cursors import read_notification_place, write_notification_place
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite
+
+routes = Routes("/api/v1", in_schema=True)
+
+
+class NotificationAnswer(BaseModel):
+    """One thing told to the caller, once."""
+
+    id: UUID
+    series_id: UUID | None
+    chapter_id: UUID | None
+    channel_id: UUID | None
+    item_id: UUID | None
+    title: str
+    body: str
+    url: str
+    at: datetime
+    read_at: datetime | None
+
+    @classmethod
+    def of(cls, notification: Notification) -> NotificationAnswer:
+        return cls.model_validate(vars(notification))
+
+
+class UnreadAnswer(BaseModel):
+    """How many are unread; counting stops at one more than is shown."""
+
+    count: int
+    text: str
+
+    @classmethod
+    def of(cls, unread: Unread) -> UnreadAnswer:
+        return cls(count=unread.count, text=unread.text)
+
+
+class NotificationsAnswer(BaseModel):
+    """A page of notifications, newest first; `next` goes into `before` of the next call."""
+
+    notifications: list[NotificationAnswer]
+    next: str | None
+    unread: UnreadAnswer
+
+
+class ReadWish(BaseModel):
+    """Up to when; without it everything until now."""
+
+    until: AwareDatetime | None = None
+
+
+class MarkedAnswer(BaseModel):
+    marked: int
+
+
+class QuietHours(BaseModel):
+    """Quiet hours on the wall of a time zone; nothing is pushed then, but afterwards."""
+
+    time_zone: str = Field(default="UTC", max_length=100)
+    quiet_from: str | None = Field(default=None, max_length=20, description="Like 22:00.")
+    quiet_to: str | None = Field(default=None, max_length=20, description="Like 07:00.")
+
+    @classmethod
+    def of(cls, settings: NotificationSettings) -> QuietHours:
+        return cls(
+            time_zone=settings.time_zone,
+            quiet_from=_text(settings.quiet_from_min),
+            quiet_to=_text(settings.quiet_to_min),
+        )
+
+    @property
+    def settings(self) -> NotificationSettings:
+        return NotificationSettings(self.time_zone, _minute(self.quiet_from), _minute(self.quiet_to))
+
+
+@routes.get("/notifications", door=scope("read"), tags=["notifications"])
+async def list_page(
+    site: CurrentSite,
+    caller: CurrentCaller,
+    unread: bool = False,
+    before: str = "",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> NotificationsAnswer:
+    """List what the caller was told, newest first; `unread` leaves out what was read."""
+    below = read_notification_place(before) if before else NEWEST
+    async with site.transaction() as tx:
+        found = await inbox.list_page(
+            tx, user_id=caller.user_id, below=below, unread_only=unread, limit=limit + 1
+        )
+        count = await inbox.count_unread(tx, user_id=caller.user_id)
+    shown = found[:limit]
+    last = Place(shown[-1].at, shown[-1].id) if len(found) > limit else None
+    return NotificationsAnswer(
+        notifications=[NotificationAnswer.of(one) for one in shown],
+        next=None if last is None else write_notification_place(last),
+        unread=UnreadAnswer.of(count),
+    )
+
+
+@routes.get("/notifications/unread", door=scope("read"), tags=["notifications"])
+async def count_unread(site: CurrentSite, caller: CurrentCaller) -> UnreadAnswer:
+    """Tell how many notifications the caller has not read."""
+    async with site.transaction() as tx:
+        return UnreadAnswer.of(await inbox.count_unread(tx, user_id=caller.user_id))
+
+
+@routes.post("/notifications/read", door=scope("write"), tags=["notifications"])
+async def mark_all_read(
+    site: CurrentSite, caller: CurrentCaller, body: ReadWish | None = None
+) -> MarkedAnswer:
+    """Note everything as read that came up to a time: that of the newest one that the caller has seen."""
+    now = site.parts.clock.now()
+    until = (body and body.until) or now
+    async with site.transaction() as tx:
+        marked = await inbox.mark_all_read(tx, user_id=caller.user_id, until=until, now=now)
+    return MarkedAnswer(marked=marked)
+
+
+@routes.post(
+    "/notifications/{notification_id}/read", door=scope("write"), status_code=204, tags=["notifications"]
+)
+async def mark_read(site: CurrentSite, caller: CurrentCaller, notification_id: UUID) -> None:
+    """Note one notification as read."""
+    async with site.transaction() as tx:
+        if not await exists_for(tx, notification_id, user_id=caller.user_id):
+            raise not_found("There is no such notification.")
+        await inbox.mark_read(tx, notification_id, user_id=caller.user_id, now=site.parts.clock.now())
+
+
+@routes.get("/notification-settings", door=scope("read"), tags=["notifications"])
+async def get_quiet_hours(site: CurrentSite, caller: CurrentCaller) -> QuietHours:
+    """Tell when the caller does not want to be disturbed."""
+    async with site.transaction() as tx:
+        return QuietHours.of(await get_settings(tx, user_id=caller.user_id))
+
+
+@routes.put("/notification-settings", door=scope("write"), tags=["notifications"])
+async def set_quiet_hours(site: CurrentSite, caller: CurrentCaller, body: QuietHours) -> QuietHours:
+    """Set when the caller does not want to be disturbed; what waits is judged by it anew."""
+    async with site.transaction() as tx:
+        await change_settings(tx, body.settings, user_id=caller.user_id, now=site.parts.clock.now())
+        return QuietHours.of(await get_settings(tx, user_id=caller.user_id))
+
+
+def _minute(text: str | None) -> int | None:
+    return parse_minute(text) if text else None
+
+
+def _text(minute: int | None) -> str | None:
+    return None if minute is None else minute_text(minute)

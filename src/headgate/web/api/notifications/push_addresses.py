@@ -1,0 +1,209 @@
+"""The addresses that the caller's notifications go out to. They are secrets, and shown to nobody."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from headgate.domain.breaker import BreakerState, state_of
+from headgate.outflow.notifications.push_addresses import LONGEST_URL
+from headgate.storage.catalogue.items import Place
+from headgate.storage.database import Tx
+from headgate.storage.notifications.push_addresses import (
+    NEWEST_PUSH,
+    Push,
+    PushAddress,
+    PushPlace,
+    PushState,
+    get_address,
+)
+from headgate.web.callers import CurrentCaller
+from headgate.web.cursors import read_place, write_place
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite
+
+routes = Routes("/api/v1", in_schema=True)
+
+_LONGEST_NAME = 1000
+
+
+class AddressAnswer(BaseModel):
+    """An address without itself: which service it is, and how that is."""
+
+    id: UUID
+    name: str
+    shown: str
+    enabled: bool
+    breaker: BreakerState
+    open_until: datetime | None
+    failures: int
+    error: str
+    failed_at: datetime | None
+    sent_at: datetime | None
+    created_at: datetime
+    waiting: int = Field(description="Notifications that are yet to go out.")
+
+    @classmethod
+    def of(cls, address: PushAddress, *, now: datetime) -> AddressAnswer:
+        return cls.model_validate(vars(address) | {"breaker": state_of(address.breaker, now=now)})
+
+
+class AddressesAnswer(BaseModel):
+    addresses: list[AddressAnswer]
+
+
+class AddressWish(BaseModel):
+    """An address as Apprise writes it, like `ntfy://ntfy.sh/my-topic`, and a name for it."""
+
+    name: str = Field(max_length=_LONGEST_NAME)
+    url: str = Field(max_length=LONGEST_URL + 1)
+
+
+class AddressChange(BaseModel):
+    """What is to change; what is left out stays."""
+
+    name: str | None = Field(default=None, max_length=_LONGEST_NAME)
+    enabled: bool | None = None
+
+
+class TestAnswer(BaseModel):
+    """What became of a test message."""
+
+    state: Literal["sent", "failed", "uncertain"]
+    error: str
+
+
+class PushAnswer(BaseModel):
+    """One message that went out, or did not."""
+
+    id: UUID
+    state: PushState
+    title: str
+    body: str
+    notifications: int
+    attempts: int
+    made_at: datetime
+    begun_at: datetime | None
+    ended_at: datetime | None
+    error: str
+
+    @classmethod
+    def of(cls, push: Push) -> PushAnswer:
+        return cls.model_validate(vars(push))
+
+
+class PushesAnswer(BaseModel):
+    """A page of what went out, newest first; `next` goes into `before` of the next call."""
+
+    pushes: list[PushAnswer]
+    next: str | None
+
+
+@routes.get("/push-addresses", door=scope("read"), tags=["push"])
+async def list_all(site: CurrentSite, caller: CurrentCaller) -> AddressesAnswer:
+    """List the caller's addresses by name."""
+    async with site.transaction() as tx:
+        found = await site.parts.push_addresses.list_all(tx, user_id=caller.user_id)
+    now = site.parts.clock.now()
+    return AddressesAnswer(addresses=[AddressAnswer.of(address, now=now) for address in found])
+
+
+@routes.post("/push-addresses", door=scope("write"), status_code=201, tags=["push"])
+async def add(site: CurrentSite, caller: CurrentCaller, body: AddressWish) -> AddressAnswer:
+    """Add an address; it is sealed and never shown again.
+
+    Only administrators may add what acts on this machine or leads into its network.
+    """
+    address_id = await site.parts.push_addresses.add(
+        site.parts.database, body.url, name=body.name, user_id=caller.user_id, role=caller.role
+    )
+    async with site.transaction() as tx:
+        return AddressAnswer.of(await _own(tx, address_id, caller.user_id), now=site.parts.clock.now())
+
+
+@routes.get("/push-addresses/{address_id}", door=scope("read"), tags=["push"])
+async def get(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> AddressAnswer:
+    """Tell how an address is."""
+    async with site.transaction() as tx:
+        return AddressAnswer.of(await _own(tx, address_id, caller.user_id), now=site.parts.clock.now())
+
+
+@routes.patch("/push-addresses/{address_id}", door=scope("write"), tags=["push"])
+async def change(
+    site: CurrentSite, caller: CurrentCaller, address_id: UUID, body: AddressChange
+) -> AddressAnswer:
+    """Rename an address, or switch it on or off; what comes while it is off does not go out later."""
+    addresses, user_id = site.parts.push_addresses, caller.user_id
+    async with site.transaction() as tx:
+        await _own(tx, address_id, user_id)
+        if body.name is not None:
+            await addresses.rename(tx, address_id, body.name, user_id=user_id)
+        if body.enabled is not None:
+            await addresses.enable(tx, address_id, user_id=user_id, enabled=body.enabled)
+        return AddressAnswer.of(await _own(tx, address_id, user_id), now=site.parts.clock.now())
+
+
+@routes.delete("/push-addresses/{address_id}", door=scope("write"), status_code=204, tags=["push"])
+async def delete(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> None:
+    """Remove an address with its history."""
+    async with site.transaction() as tx:
+        await _own(tx, address_id, caller.user_id)
+        await site.parts.push_addresses.remove(tx, address_id, user_id=caller.user_id)
+
+
+@routes.post("/push-addresses/{address_id}/test", door=scope("write"), tags=["push"])
+async def test(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> TestAnswer:
+    """Send a test message now, and tell what became of it."""
+    async with site.transaction() as tx:
+        await _own(tx, address_id, caller.user_id)
+    outcome = await site.parts.push_addresses.test(site.parts.database, address_id, user_id=caller.user_id)
+    return TestAnswer(state=outcome.state, error=outcome.error)
+
+
+@routes.get("/push-addresses/{address_id}/pushes", door=scope("read"), tags=["push"])
+async def list_pushes(
+    site: CurrentSite,
+    caller: CurrentCaller,
+    address_id: UUID,
+    before: str = "",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> PushesAnswer:
+    """List what went out to an address, newest first."""
+    place = read_place(before) if before else None
+    below = NEWEST_PUSH if place is None else PushPlace(place.caught_at, place.id)
+    async with site.transaction() as tx:
+        await _own(tx, address_id, caller.user_id)
+        found = await site.parts.push_addresses.list_pushes(
+            tx, address_id, user_id=caller.user_id, below=below, limit=limit + 1
+        )
+    shown = found[:limit]
+    last = Place(shown[-1].made_at, shown[-1].id) if len(found) > limit else None
+    return PushesAnswer(
+        pushes=[PushAnswer.of(push) for push in shown], next=None if last is None else write_place(last)
+    )
+
+
+@routes.post(
+    "/push-addresses/{address_id}/pushes/{push_id}/repeat",
+    door=scope("write"),
+    status_code=204,
+    tags=["push"],
+)
+async def repeat(site: CurrentSite, caller: CurrentCaller, address_id: UUID, push_id: UUID) -> None:
+    """Send a failed or uncertain message again; an uncertain one may then arrive twice."""
+    async with site.transaction() as tx:
+        await _own(tx, address_id, caller.user_id)
+        await site.parts.push_addresses.repeat(tx, push_id, user_id=caller.user_id)
+
+
+async def _own(tx: Tx, address_id: UUID, user_id: UUID) -> PushAddress:
+    """Return an address of the caller's; those of others are not there for them."""
+    found = await get_address(tx, address_id, user_id=user_id)
+    if found is None:
+        raise not_found("There is no such address.")
+    return found

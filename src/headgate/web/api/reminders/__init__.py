@@ -1,0 +1,1 @@
+"""Reminders, targets and runs in the API."""

@@ -1,0 +1,66 @@
+"""Pictures and files to be sent."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from fastapi import UploadFile
+from pydantic import BaseModel
+
+from headgate.domain.file_types import bare_type, type_by_name
+from headgate.storage.reminders.media import LARGEST_BYTES, add_media, get_media, too_large
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite
+from headgate.web.typed import AROUND_A_FILE_BYTES
+
+routes = Routes("/api/v1", in_schema=True)
+
+_UNKNOWN_TYPE = "application/octet-stream"
+
+
+class MediaAnswer(BaseModel):
+    """A stored file, without its content."""
+
+    id: UUID
+    name: str
+    mime_type: str
+    size_bytes: int
+    created_at: datetime
+
+
+@routes.post(
+    "/media",
+    door=scope("write"),
+    status_code=201,
+    tags=["reminders"],
+    largest_body_bytes=LARGEST_BYTES + AROUND_A_FILE_BYTES,
+)
+async def add(site: CurrentSite, file: UploadFile) -> MediaAnswer:
+    """Store a file for messages, as the field `file` of a form; an equal one is stored once."""
+    name = file.filename or "file"
+    if file.size is not None and file.size > LARGEST_BYTES:
+        raise too_large(name, file.size)
+    content = await file.read()
+    mime_type = type_by_name(name) or bare_type(file.content_type or "") or _UNKNOWN_TYPE
+    async with site.transaction() as tx:
+        stored = await add_media(
+            tx,
+            site.parts.ids.new(),
+            name=name,
+            mime_type=mime_type,
+            content=content,
+            now=site.parts.clock.now(),
+        )
+    return MediaAnswer(**vars(stored))
+
+
+@routes.get("/media/{media_id}", door=scope("read"), tags=["reminders"])
+async def get(site: CurrentSite, media_id: UUID) -> MediaAnswer:
+    """Tell what is known of a file."""
+    async with site.transaction() as tx:
+        stored = await get_media(tx, media_id)
+    if stored is None:
+        raise not_found("There is no such file.")
+    return MediaAnswer(**vars(stored))

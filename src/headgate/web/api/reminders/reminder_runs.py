@@ -1,0 +1,98 @@
+"""Runs of reminders by a person's wish: forecasts before them, runs at once, and tests."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from headgate.outflow.reminders.runs import make_run, make_test_run
+from headgate.storage.database import Tx
+from headgate.storage.reminders.reminder_overview import get_reminder
+from headgate.web.api.reminders.forecasts import OutlookAnswer
+from headgate.web.api.reminders.reminders import DraftBody
+from headgate.web.api.reminders.runs import FullRunAnswer, answer_run
+from headgate.web.api.reminders.targets import MANY_IDS_BYTES
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite
+
+routes = Routes("/api/v1", in_schema=True)
+
+
+class TargetBody(BaseModel):
+    """Where a test goes."""
+
+    target_id: UUID
+
+
+class DraftTestBody(TargetBody):
+    """What is tested before it is kept."""
+
+    draft: DraftBody
+
+
+@routes.post("/reminders/forecast", door=scope("read"), tags=["runs"], largest_body_bytes=MANY_IDS_BYTES)
+async def foresee_draft(site: CurrentSite, body: DraftBody) -> OutlookAnswer:
+    """Tell what would become of the next fire of a reminder that is not kept yet."""
+    async with site.transaction() as tx:
+        return OutlookAnswer.of(await site.preflight.of_draft(tx, body.draft()))
+
+
+@routes.post(
+    "/reminders/test",
+    door=scope("write"),
+    status_code=201,
+    tags=["runs"],
+    largest_body_bytes=MANY_IDS_BYTES,
+)
+async def test_draft(site: CurrentSite, body: DraftTestBody) -> FullRunAnswer:
+    """Send what is not kept yet to one group, before everything else and at any hour."""
+    async with site.transaction() as tx:
+        run_id = await make_test_run(
+            tx, body.draft.draft(), body.target_id, ids=site.parts.ids, now=site.parts.clock.now()
+        )
+        return await answer_run(tx, run_id)
+
+
+@routes.get("/reminders/{reminder_id}/forecast", door=scope("read"), tags=["runs"])
+async def foresee(
+    site: CurrentSite,
+    reminder_id: UUID,
+    at_once: bool = False,
+) -> OutlookAnswer:
+    """Tell what will become of the next fire of a reminder, or with `at_once` of a run that begins now."""
+    async with site.transaction() as tx:
+        await _check_known(tx, reminder_id)
+        return OutlookAnswer.of(await site.preflight.of_reminder(tx, reminder_id, at_once=at_once))
+
+
+@routes.post("/reminders/{reminder_id}/run", door=scope("write"), status_code=201, tags=["runs"])
+async def run_now(site: CurrentSite, reminder_id: UUID, beside: bool = False) -> FullRunAnswer:
+    """Send a reminder now, whatever its schedule says; inside its delivery window all the same.
+
+    Refused while a run of it is under way, unless `beside` says that another one is wanted.
+    """
+    now = site.parts.clock.now()
+    async with site.transaction() as tx:
+        await _check_known(tx, reminder_id)
+        run_id = await make_run(
+            tx, reminder_id, trigger="person", fire_at=now, now=now, ids=site.parts.ids, beside=beside
+        )
+        return await answer_run(tx, run_id)
+
+
+@routes.post("/reminders/{reminder_id}/test", door=scope("write"), status_code=201, tags=["runs"])
+async def test(site: CurrentSite, reminder_id: UUID, body: TargetBody) -> FullRunAnswer:
+    """Send a reminder to one group, before everything else and at any hour."""
+    async with site.transaction() as tx:
+        await _check_known(tx, reminder_id)
+        run_id = await make_test_run(
+            tx, reminder_id, body.target_id, ids=site.parts.ids, now=site.parts.clock.now()
+        )
+        return await answer_run(tx, run_id)
+
+
+async def _check_known(tx: Tx, reminder_id: UUID) -> None:
+    if await get_reminder(tx, reminder_id) is None:
+        raise not_found("There is no such reminder.")

@@ -1,0 +1,321 @@
+"""Reminders: plans of messages to groups."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import BaseModel, Field, NaiveDatetime
+
+from headgate.domain.reminders.recurrence import Schedule, describe
+from headgate.domain.reminders.windows import Window, minute_text, parse_minute
+from headgate.outflow.reminders import reminders
+from headgate.outflow.reminders.drafts import Draft, DraftPart, draft_of
+from headgate.outflow.reminders.previews import Preview, preview
+from headgate.outflow.reminders.reminders import Saved
+from headgate.storage.database import Tx
+from headgate.storage.reminders.reminder_overview import (
+    FullReminder,
+    ReminderLine,
+    ReminderPlace,
+    get_reminder,
+    list_reminders,
+)
+from headgate.storage.reminders.reminders import Reminder
+from headgate.web.api.reminders.targets import MANY_IDS_BYTES
+from headgate.web.cursors import read_reminder_place, write_reminder_place
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite
+
+routes = Routes("/api/v1", in_schema=True)
+
+State = Literal["active", "paused", "archived"]
+AtClose = Literal["stop", "carry"]
+
+
+class PartBody(BaseModel):
+    """One message: a text, or a file with an optional text."""
+
+    text: str = ""
+    media_id: UUID | None = None
+
+
+class DraftBody(BaseModel):
+    """A reminder as it is to be; one of `once_at` and `cron`."""
+
+    title: str
+    account_id: UUID
+    parts: list[PartBody]
+    targets: list[UUID] = []
+    lists: list[UUID] = []
+    zone: str = Field(max_length=100)
+    once_at: NaiveDatetime | None = Field(
+        default=None, description="Wall time in the zone, without an offset."
+    )
+    cron: str = Field(default="", max_length=200)
+    window_start: str = "06:00"
+    window_end: str = "18:00"
+    at_close: AtClose = "stop"
+
+    def draft(self) -> Draft:
+        return Draft(
+            title=self.title,
+            account_id=self.account_id,
+            parts=tuple(DraftPart(part.text, part.media_id) for part in self.parts),
+            schedule=Schedule(self.once_at, self.cron.strip()),
+            window=Window(parse_minute(self.window_start), parse_minute(self.window_end), self.zone),
+            targets=tuple(self.targets),
+            lists=tuple(self.lists),
+            at_close=self.at_close,
+        )
+
+
+class ReminderAnswer(BaseModel):
+    """A reminder without its messages and targets."""
+
+    id: UUID
+    title: str
+    account_id: UUID | None
+    account_name: str
+    schedule: str
+    zone: str
+    once_at: datetime | None
+    cron: str
+    window_start: str
+    window_end: str
+    at_close: AtClose
+    state: State
+    due_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @staticmethod
+    def fields_of(reminder: Reminder) -> dict[str, Any]:
+        times = {
+            "schedule": describe(reminder.schedule),
+            "window_start": minute_text(reminder.window_start),
+            "window_end": minute_text(reminder.window_end),
+        }
+        return vars(reminder) | times
+
+
+class ReminderLineAnswer(ReminderAnswer):
+    """A reminder of a list, with its counts and how it did last."""
+
+    parts: int
+    targets: int
+    last_run_id: UUID | None
+    last_run_state: str | None
+    last_run_at: datetime | None
+    last_run_total: int
+    last_run_sent: int
+    trouble: str
+    """Why it can send nothing as it stands; empty if it can."""
+
+    @classmethod
+    def of(cls, line: ReminderLine) -> ReminderLineAnswer:
+        return cls.model_validate({**cls.fields_of(line), "trouble": line.trouble})
+
+
+class PartAnswer(BaseModel):
+    number: int
+    text: str
+    media_id: UUID | None
+    media_name: str
+    mime_type: str
+    size_bytes: int
+
+
+class ChosenTargetAnswer(BaseModel):
+    id: UUID
+    key: str
+    title: str
+    seen: bool
+
+
+class ChosenListAnswer(BaseModel):
+    id: UUID
+    name: str
+    members: int
+
+
+class FullReminderAnswer(ReminderAnswer):
+    """A reminder with all that belongs to it; the warnings are those of saving it."""
+
+    parts: list[PartAnswer]
+    targets: list[ChosenTargetAnswer]
+    lists: list[ChosenListAnswer]
+    groups: int
+    """How many it sends to, with those of its lists, each once."""
+    warnings: list[str] = []
+
+    @classmethod
+    def of(cls, full: FullReminder, saved: Saved | None = None) -> FullReminderAnswer:
+        content = {
+            "parts": [vars(part) for part in full.parts],
+            "targets": [vars(target) for target in full.targets],
+            "lists": [vars(one) for one in full.lists],
+            "groups": full.groups,
+            "warnings": [] if saved is None else list(saved.warnings),
+        }
+        return cls.model_validate(cls.fields_of(full.reminder) | content)
+
+
+class RemindersAnswer(BaseModel):
+    """A page of reminders, newest first; `next` goes into `before` of the next call."""
+
+    reminders: list[ReminderLineAnswer]
+    next: str | None
+
+
+class MessageAnswer(BaseModel):
+    text: str
+    file: str
+
+
+class GroupAnswer(BaseModel):
+    group: str
+    messages: list[MessageAnswer]
+
+
+class PreviewAnswer(BaseModel):
+    """When a reminder fires next, and what its first groups will read."""
+
+    schedule: str
+    fires: list[datetime]
+    total: int
+    groups: list[GroupAnswer]
+    warnings: list[str]
+
+    @classmethod
+    def of(cls, shown: Preview) -> PreviewAnswer:
+        return cls.model_validate(shown, from_attributes=True)
+
+
+@routes.get("/reminders", door=scope("read"), tags=["reminders"])
+async def list_all(
+    site: CurrentSite,
+    state: State | None = None,
+    before: str = "",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> RemindersAnswer:
+    """List reminders, newest first."""
+    below = read_reminder_place(before) if before else None
+    async with site.transaction() as tx:
+        found = await list_reminders(tx, state=state, below=below, limit=limit + 1)
+    lines = found[:limit]
+    last = ReminderPlace(lines[-1].created_at, lines[-1].id) if len(found) > limit else None
+    return RemindersAnswer(
+        reminders=[ReminderLineAnswer.of(line) for line in lines],
+        next=None if last is None else write_reminder_place(last),
+    )
+
+
+@routes.post(
+    "/reminders",
+    door=scope("write"),
+    status_code=201,
+    tags=["reminders"],
+    largest_body_bytes=MANY_IDS_BYTES,
+)
+async def create(site: CurrentSite, body: DraftBody) -> FullReminderAnswer:
+    """Plan a reminder; it fires from now on."""
+    async with site.transaction() as tx:
+        saved = await reminders.create(tx, body.draft(), ids=site.parts.ids, now=site.parts.clock.now())
+        return FullReminderAnswer.of(await _known(tx, saved.id), saved)
+
+
+@routes.post("/reminders/preview", door=scope("read"), tags=["reminders"], largest_body_bytes=MANY_IDS_BYTES)
+async def preview_draft(site: CurrentSite, body: DraftBody) -> PreviewAnswer:
+    """Check a reminder and show what would come of it; nothing is kept."""
+    async with site.transaction() as tx:
+        return PreviewAnswer.of(await preview(tx, body.draft(), now=site.parts.clock.now()))
+
+
+@routes.get("/reminders/{reminder_id}", door=scope("read"), tags=["reminders"])
+async def get(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
+    """Show a reminder with all that belongs to it."""
+    async with site.transaction() as tx:
+        return FullReminderAnswer.of(await _known(tx, reminder_id))
+
+
+@routes.get("/reminders/{reminder_id}/preview", door=scope("read"), tags=["reminders"])
+async def preview_kept(site: CurrentSite, reminder_id: UUID) -> PreviewAnswer:
+    """Show when a reminder fires next, and what its first groups will read."""
+    async with site.transaction() as tx:
+        draft = draft_of(await _known(tx, reminder_id))
+        return PreviewAnswer.of(await preview(tx, draft, now=site.parts.clock.now(), known=True))
+
+
+@routes.post(
+    "/reminders/{reminder_id}", door=scope("write"), tags=["reminders"], largest_body_bytes=MANY_IDS_BYTES
+)
+async def update(site: CurrentSite, reminder_id: UUID, body: DraftBody) -> FullReminderAnswer:
+    """Replace all that a reminder plans; a run under way goes on as it began."""
+    async with site.transaction() as tx:
+        await _known(tx, reminder_id)
+        saved = await reminders.update(tx, reminder_id, body.draft(), now=site.parts.clock.now())
+        return FullReminderAnswer.of(await _known(tx, reminder_id), saved)
+
+
+@routes.post("/reminders/{reminder_id}/pause", door=scope("write"), tags=["reminders"])
+async def pause(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
+    """Let a reminder fire no more until it is resumed."""
+    async with site.transaction() as tx:
+        await _known(tx, reminder_id)
+        await reminders.pause(tx, reminder_id, now=site.parts.clock.now())
+        return FullReminderAnswer.of(await _known(tx, reminder_id))
+
+
+@routes.post("/reminders/{reminder_id}/resume", door=scope("write"), tags=["reminders"])
+async def resume(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
+    """Let a reminder fire again; what it missed meanwhile is not made up for."""
+    async with site.transaction() as tx:
+        await _known(tx, reminder_id)
+        await reminders.resume(tx, reminder_id, now=site.parts.clock.now())
+        return FullReminderAnswer.of(await _known(tx, reminder_id))
+
+
+@routes.post("/reminders/{reminder_id}/archive", door=scope("write"), tags=["reminders"])
+async def archive(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
+    """Put a reminder away; it fires no more."""
+    async with site.transaction() as tx:
+        await _known(tx, reminder_id)
+        await reminders.archive(tx, reminder_id, now=site.parts.clock.now())
+        return FullReminderAnswer.of(await _known(tx, reminder_id))
+
+
+@routes.post("/reminders/{reminder_id}/unarchive", door=scope("write"), tags=["reminders"])
+async def unarchive(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
+    """Take a reminder out of the archive; it is paused then."""
+    async with site.transaction() as tx:
+        await _known(tx, reminder_id)
+        await reminders.unarchive(tx, reminder_id, now=site.parts.clock.now())
+        return FullReminderAnswer.of(await _known(tx, reminder_id))
+
+
+@routes.post("/reminders/{reminder_id}/duplicate", door=scope("write"), status_code=201, tags=["reminders"])
+async def duplicate(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
+    """Make a paused copy."""
+    async with site.transaction() as tx:
+        await _known(tx, reminder_id)
+        new_id = await reminders.duplicate(tx, reminder_id, ids=site.parts.ids, now=site.parts.clock.now())
+        return FullReminderAnswer.of(await _known(tx, new_id))
+
+
+@routes.delete("/reminders/{reminder_id}", door=scope("write"), status_code=204, tags=["reminders"])
+async def delete(site: CurrentSite, reminder_id: UUID) -> None:
+    """Delete a reminder with its history; refused while a run of it is under way."""
+    async with site.transaction() as tx:
+        await _known(tx, reminder_id)
+        await reminders.delete(tx, reminder_id)
+
+
+async def _known(tx: Tx, reminder_id: UUID) -> FullReminder:
+    full = await get_reminder(tx, reminder_id)
+    if full is None:
+        raise not_found("There is no such reminder.")
+    return full

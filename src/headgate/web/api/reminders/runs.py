@@ -1,0 +1,306 @@
+"""Runs: what is being sent, what came of it, and what a person decides about it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from headgate.domain.reminders.run_results import DeliveryState, PartState, RunState
+from headgate.domain.reminders.windows import minute_text
+from headgate.outflow.reminders.runs import make_remainder_run
+from headgate.outflow.sending import controls
+from headgate.storage.database import Tx
+from headgate.storage.sending.run_overview import (
+    ACTIVE_STATES,
+    DeliveryLine,
+    RunLine,
+    RunPlace,
+    get_figures,
+    get_run,
+    list_deliveries,
+    list_runs,
+)
+from headgate.storage.sending.sending import count_errors
+from headgate.web.api.reminders.forecasts import OutlookAnswer
+from headgate.web.cursors import read_run_place, write_run_place
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite, Site
+
+routes = Routes("/api/v1", in_schema=True)
+
+GREATEST_NUMBER = 2**31 - 1
+
+
+class RunAnswer(BaseModel):
+    """A run, with how many of its deliveries are in which state."""
+
+    id: UUID
+    reminder_id: UUID | None
+    remainder_of: UUID | None
+    account_id: UUID | None
+    account_name: str
+    trigger: Literal["schedule", "person", "test", "remainder"]
+    title: str
+    fire_at: datetime
+    zone: str
+    window_start: str
+    window_end: str
+    at_close: Literal["stop", "carry"]
+    state: RunState
+    reason: str
+    paused_by: Literal["person", "account"] | None
+    opens_at: datetime
+    closes_at: datetime | None
+    carried: int
+    limit_signals: int
+    total: int
+    pending: int
+    sending: int
+    sent: int
+    failed: int
+    skipped: int
+    uncertain: int
+    summary: str
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    due_at: datetime | None
+    """When a run that waits is tried again."""
+    joined: int
+    """Later times of its reminder at which it was still under way; no run of their own was made."""
+
+    @classmethod
+    def of(cls, run: RunLine) -> RunAnswer:
+        window = {"window_start": minute_text(run.window_start), "window_end": minute_text(run.window_end)}
+        return cls.model_validate(vars(run) | window)
+
+
+class RunsAnswer(BaseModel):
+    """A page of runs, newest first; `next` goes into `before` of the next call."""
+
+    runs: list[RunAnswer]
+    next: str | None
+
+
+class CauseAnswer(BaseModel):
+    """How many deliveries were not made for a reason."""
+
+    state: DeliveryState
+    error: str
+    deliveries: int
+
+
+class FullRunAnswer(BaseModel):
+    """A run with what is counted message by message; latencies are of what was delivered."""
+
+    run: RunAnswer
+    parts: int
+    messages: int
+    messages_sent: int
+    median_ms: float | None
+    p95_ms: float | None
+    causes: list[CauseAnswer]
+
+
+class PartAnswer(BaseModel):
+    """One message of a delivery."""
+
+    number: int
+    state: PartState
+    error: str
+    attempts: int
+    sent_at: datetime | None
+    message_key: str
+
+
+class DeliveryAnswer(BaseModel):
+    """One target's share of a run."""
+
+    number: int
+    target_id: UUID | None
+    target_key: str
+    target_title: str
+    state: DeliveryState
+    error: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    latency_ms: int | None
+    parts: list[PartAnswer]
+
+    @classmethod
+    def of(cls, line: DeliveryLine) -> DeliveryAnswer:
+        return cls.model_validate(line, from_attributes=True)
+
+
+class DeliveriesAnswer(BaseModel):
+    """Deliveries in their order; `next` goes into `after` of the next call."""
+
+    deliveries: list[DeliveryAnswer]
+    next: int | None
+
+
+class RetryBody(BaseModel):
+    """What is to be sent again beside what failed; what is uncertain may arrive twice."""
+
+    skipped: bool = False
+    uncertain: bool = False
+
+
+class ResolveBody(BaseModel):
+    """What a person saw in the group: the message is there, or it is to be sent again."""
+
+    delivery: int = Field(ge=1, le=GREATEST_NUMBER)
+    arrived: bool
+
+
+class RemainderBody(BaseModel):
+    """Who sends the rest; what is uncertain may arrive twice."""
+
+    account_id: UUID
+    include_uncertain: bool = False
+
+
+@routes.get("/runs", door=scope("read"), tags=["runs"])
+async def list_all(
+    site: CurrentSite,
+    reminder_id: UUID | None = None,
+    account_id: UUID | None = None,
+    state: Annotated[list[RunState] | None, Query()] = None,
+    active: bool = False,
+    before: str = "",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> RunsAnswer:
+    """List runs, newest first; `active` leaves out those that have ended."""
+    async with site.transaction() as tx:
+        found = await list_runs(
+            tx,
+            reminder_id=reminder_id,
+            account_id=account_id,
+            states=ACTIVE_STATES if active else state,
+            below=read_run_place(before) if before else None,
+            limit=limit + 1,
+        )
+    lines = found[:limit]
+    last = RunPlace(lines[-1].created_at, lines[-1].id) if len(found) > limit else None
+    following = None if last is None else write_run_place(last)
+    return RunsAnswer(runs=[RunAnswer.of(line) for line in lines], next=following)
+
+
+@routes.get("/runs/{run_id}", door=scope("read"), tags=["runs"])
+async def get(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
+    """Show how far a run is, and what came of it."""
+    async with site.transaction() as tx:
+        return await answer_run(tx, run_id)
+
+
+@routes.get("/runs/{run_id}/deliveries", door=scope("read"), tags=["runs"])
+async def list_of_run(
+    site: CurrentSite,
+    run_id: UUID,
+    state: DeliveryState | None = None,
+    after: Annotated[int, Query(ge=0, le=GREATEST_NUMBER)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> DeliveriesAnswer:
+    """List what came of each group, in the order in which they are sent to."""
+    async with site.transaction() as tx:
+        await known_run(tx, run_id)
+        found = await list_deliveries(tx, run_id, state=state, after=after, limit=limit + 1)
+    lines = found[:limit]
+    following = lines[-1].number if len(found) > limit else None
+    return DeliveriesAnswer(deliveries=[DeliveryAnswer.of(line) for line in lines], next=following)
+
+
+@routes.get("/runs/{run_id}/forecast", door=scope("read"), tags=["runs"])
+async def foresee(site: CurrentSite, run_id: UUID) -> OutlookAnswer:
+    """Tell when a run under way will end, and whom it will not reach."""
+    async with site.transaction() as tx:
+        outlook = await site.preflight.of_run(tx, await known_run(tx, run_id))
+    if outlook is None:
+        raise not_found("The run has ended, or lost its account: there is nothing to forecast.")
+    return OutlookAnswer.of(outlook)
+
+
+@routes.post("/runs/{run_id}/pause", door=scope("write"), tags=["runs"])
+async def pause(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
+    """Send nothing more of a run until it is resumed; its window closes all the same."""
+    async with site.transaction() as tx:
+        await known_run(tx, run_id)
+        await controls.pause(tx, run_id)
+        return await answer_run(tx, run_id)
+
+
+@routes.post("/runs/{run_id}/resume", door=scope("write"), tags=["runs"])
+async def resume(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
+    """Let a paused run go on where it stopped."""
+    async with site.transaction() as tx:
+        await known_run(tx, run_id)
+        await controls.resume(tx, run_id, now=_now(site))
+        return await answer_run(tx, run_id)
+
+
+@routes.post("/runs/{run_id}/cancel", door=scope("write"), tags=["runs"])
+async def cancel(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
+    """Send nothing more of a run, ever; what is on its way arrives."""
+    async with site.transaction() as tx:
+        await known_run(tx, run_id)
+        await controls.cancel(tx, run_id, now=_now(site))
+        return await answer_run(tx, run_id)
+
+
+@routes.post("/runs/{run_id}/retry", door=scope("write"), tags=["runs"])
+async def retry(site: CurrentSite, run_id: UUID, body: RetryBody | None = None) -> FullRunAnswer:
+    """Send again what failed in a run that has ended; what was sent is not sent again."""
+    wish = body or RetryBody()
+    async with site.transaction() as tx:
+        await known_run(tx, run_id)
+        await controls.retry(tx, run_id, skipped=wish.skipped, uncertain=wish.uncertain, now=_now(site))
+        return await answer_run(tx, run_id)
+
+
+@routes.post("/runs/{run_id}/resolve", door=scope("write"), tags=["runs"])
+async def resolve(site: CurrentSite, run_id: UUID, body: ResolveBody) -> FullRunAnswer:
+    """Say what became of a message of which nobody knows whether it was sent."""
+    async with site.transaction() as tx:
+        await known_run(tx, run_id)
+        await controls.resolve(tx, run_id, body.delivery, arrived=body.arrived, now=_now(site))
+        return await answer_run(tx, run_id)
+
+
+@routes.post("/runs/{run_id}/remainder", door=scope("write"), status_code=201, tags=["runs"])
+async def pass_on(site: CurrentSite, run_id: UUID, body: RemainderBody) -> FullRunAnswer:
+    """Let another account send what a run has not delivered; the answer is the new run."""
+    async with site.transaction() as tx:
+        await known_run(tx, run_id)
+        new_id = await make_remainder_run(
+            tx,
+            run_id,
+            body.account_id,
+            include_uncertain=body.include_uncertain,
+            ids=site.parts.ids,
+            now=_now(site),
+        )
+        return await answer_run(tx, new_id)
+
+
+async def answer_run(tx: Tx, run_id: UUID) -> FullRunAnswer:
+    """Return all that is told of a run."""
+    run = await known_run(tx, run_id)
+    figures = await get_figures(tx, run_id)
+    causes = [CauseAnswer(**vars(cause)) for cause in await count_errors(tx, run_id)]
+    return FullRunAnswer(run=RunAnswer.of(run), causes=causes, **vars(figures))
+
+
+async def known_run(tx: Tx, run_id: UUID) -> RunLine:
+    run = await get_run(tx, run_id)
+    if run is None:
+        raise not_found("There is no such run.")
+    return run
+
+
+def _now(site: Site) -> datetime:
+    return site.parts.clock.now()

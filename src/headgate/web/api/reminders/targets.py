@@ -1,0 +1,179 @@
+"""Where messages can go, and lists of such places."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from headgate.domain.text import typed_text
+from headgate.outflow.reminders import targets
+from headgate.storage.database import Tx
+from headgate.storage.reminders.target_lists import list_lists, list_members, lock_list
+from headgate.storage.reminders.targets import FIRST, TargetPlace, search_targets
+from headgate.web.cursors import read_target_place, write_target_place
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite
+
+routes = Routes("/api/v1", in_schema=True)
+
+MANY_IDS_BYTES = 8 * 1000 * 1000
+"""Room for a hundred thousand ids."""
+Limit = Annotated[int, Query(ge=1, le=500)]
+
+
+class TargetAnswer(BaseModel):
+    """A group or person, with how many accounts can write there."""
+
+    id: UUID
+    platform: str
+    key: str
+    title: str
+    accounts: int
+
+
+class TargetsAnswer(BaseModel):
+    """A page of targets by title; `next` goes into `after` of the next call."""
+
+    targets: list[TargetAnswer]
+    next: str | None
+
+
+class ListAnswer(BaseModel):
+    """A list of targets, with its size and how many reminders send to it."""
+
+    id: UUID
+    name: str
+    created_at: datetime
+    members: int
+    reminders: int
+
+
+class ListsAnswer(BaseModel):
+    lists: list[ListAnswer]
+
+
+class MemberAnswer(BaseModel):
+    """A target in a list."""
+
+    id: UUID
+    platform: str
+    key: str
+    title: str
+
+
+class MembersAnswer(BaseModel):
+    """A page of a list in its order; `next` goes into `after` of the next call."""
+
+    members: list[MemberAnswer]
+    next: int | None
+
+
+class ListWish(BaseModel):
+    """A new list, with its first members."""
+
+    name: str = Field(max_length=1000)
+    targets: list[UUID] = []
+
+
+class ListChange(BaseModel):
+    """What is to change of a list; what is left out stays."""
+
+    name: str | None = Field(default=None, max_length=1000)
+    add: list[UUID] = []
+    remove: list[UUID] = []
+    confirm: bool = False
+    """Change it also if reminders then have nobody to send to."""
+
+
+@routes.get("/targets", door=scope("read"), tags=["targets"])
+async def search(
+    site: CurrentSite, q: str = "", account_id: UUID | None = None, after: str = "", limit: Limit = 100
+) -> TargetsAnswer:
+    """List targets by title; `q` are words that the title must hold, `account_id` who must see them."""
+    place = read_target_place(after) if after else FIRST
+    async with site.transaction() as tx:
+        found = await search_targets(
+            tx, words=typed_text(q), account_id=account_id, after=place, limit=limit + 1
+        )
+    lines = found[:limit]
+    following = write_target_place(TargetPlace(lines[-1].title, lines[-1].id)) if len(found) > limit else None
+    return TargetsAnswer(targets=[TargetAnswer(**vars(line)) for line in lines], next=following)
+
+
+@routes.get("/target-lists", door=scope("read"), tags=["targets"])
+async def list_all(site: CurrentSite) -> ListsAnswer:
+    """List the saved lists by name."""
+    async with site.transaction() as tx:
+        found = await list_lists(tx)
+    return ListsAnswer(lists=[ListAnswer(**vars(line)) for line in found])
+
+
+@routes.post(
+    "/target-lists",
+    door=scope("write"),
+    status_code=201,
+    tags=["targets"],
+    largest_body_bytes=MANY_IDS_BYTES,
+)
+async def create(site: CurrentSite, wish: ListWish) -> ListAnswer:
+    """Make a list."""
+    async with site.transaction() as tx:
+        list_id = await targets.create_list(
+            tx, wish.name, wish.targets, ids=site.parts.ids, now=site.parts.clock.now()
+        )
+        return await _answer(tx, list_id)
+
+
+@routes.get("/target-lists/{list_id}/members", door=scope("read"), tags=["targets"])
+async def members(
+    site: CurrentSite,
+    list_id: UUID,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    limit: Limit = 100,
+) -> MembersAnswer:
+    """List who is in a list, in the order in which they are sent to."""
+    async with site.transaction() as tx:
+        found = await list_members(tx, list_id, after=after, limit=limit + 1)
+    shown = found[:limit]
+    following = shown[-1].place if len(found) > limit else None
+    return MembersAnswer(
+        members=[
+            MemberAnswer(id=one.id, platform=one.platform, key=one.key, title=one.title) for one in shown
+        ],
+        next=following,
+    )
+
+
+@routes.post(
+    "/target-lists/{list_id}", door=scope("write"), tags=["targets"], largest_body_bytes=MANY_IDS_BYTES
+)
+async def change(site: CurrentSite, list_id: UUID, wish: ListChange) -> ListAnswer:
+    """Rename a list, put targets into it, and take targets out of it."""
+    async with site.transaction() as tx:
+        await _known(tx, list_id)
+        if wish.name is not None:
+            await targets.rename_list(tx, list_id, wish.name)
+        await targets.remove_members(tx, list_id, wish.remove, add=wish.add, confirmed=wish.confirm)
+        return await _answer(tx, list_id)
+
+
+@routes.delete("/target-lists/{list_id}", door=scope("write"), status_code=204, tags=["targets"])
+async def delete(site: CurrentSite, list_id: UUID) -> None:
+    """Delete a list; refused while reminders send to it."""
+    async with site.transaction() as tx:
+        await _known(tx, list_id)
+        await targets.delete_list(tx, list_id)
+
+
+async def _known(tx: Tx, list_id: UUID) -> None:
+    if await lock_list(tx, list_id) is None:
+        raise not_found("There is no such list.")
+
+
+async def _answer(tx: Tx, list_id: UUID) -> ListAnswer:
+    return ListAnswer(**vars(await targets.find_list(tx, str(list_id))))

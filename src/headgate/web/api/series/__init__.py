@@ -1,0 +1,1 @@
+"""Series, feeds and their sources in the API."""

@@ -1,0 +1,169 @@
+"""Chapters of a series with their releases, and how far the caller has read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from headgate.domain.errors import UserError
+from headgate.domain.listings.chapters import canonical_number
+from headgate.domain.text import typed_text
+from headgate.outflow.notifications import reading
+from headgate.storage.channels.channel_overview import ChannelPlace
+from headgate.storage.database import Tx
+from headgate.storage.listings import series
+from headgate.storage.listings.series import Chapter, ChapterPlace, Release, Series
+from headgate.web.api.series.series import known_series
+from headgate.web.callers import CurrentCaller
+from headgate.web.cursors import read_channel_place, write_channel_place
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite
+
+routes = Routes("/api/v1", in_schema=True)
+
+ChapterName = Annotated[str, Query(min_length=1, max_length=100, description="A chapter's id or number.")]
+
+
+class ReleaseAnswer(BaseModel):
+    """One source's publication of a chapter."""
+
+    id: UUID
+    channel_id: UUID
+    channel_title: str
+    platform: str
+    title: str
+    url: str
+    language: str
+    group: str
+    external: bool = Field(description="It is read elsewhere: the source only has a link.")
+    published_at: datetime | None
+    seen_at: datetime
+    removed_at: datetime | None
+
+    @classmethod
+    def of(cls, release: Release) -> ReleaseAnswer:
+        return cls.model_validate(vars(release) | {"group": release.scan_group})
+
+
+class ChapterAnswer(BaseModel):
+    """A numbered instalment; one without a number has an empty one."""
+
+    id: UUID
+    key: str
+    number: str
+    volume: str
+    title: str
+    published_at: datetime | None
+    seen_at: datetime
+    read: bool
+    releases: list[ReleaseAnswer]
+
+    @classmethod
+    def of(cls, chapter: Chapter, releases: list[Release], *, read_place: str) -> ChapterAnswer:
+        shown = {
+            "read": bool(read_place) and chapter.place <= read_place,
+            "releases": [ReleaseAnswer.of(release) for release in releases],
+        }
+        return cls.model_validate(vars(chapter) | shown)
+
+
+class ChaptersAnswer(BaseModel):
+    """A page of chapters, the last first; `next` goes into `before` of the next call."""
+
+    chapters: list[ChapterAnswer]
+    next: str | None
+
+
+class ProgressWish(BaseModel):
+    chapter: str = Field(min_length=1, max_length=100, description="A chapter's id or number.")
+
+
+class ProgressAnswer(BaseModel):
+    """How far the caller has read a series."""
+
+    series_id: UUID
+    read_chapter: str
+    unread: int
+
+
+@routes.get("/series/{series_id}/chapters", door=scope("read"), tags=["series"])
+async def list_all(
+    site: CurrentSite,
+    caller: CurrentCaller,
+    series_id: UUID,
+    before: str = "",
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> ChaptersAnswer:
+    """List chapters with their releases, the last first."""
+    place = read_channel_place(before) if before else None
+    below = None if place is None else ChapterPlace(place.title, place.id)
+    async with site.transaction() as tx:
+        known = await known_series(tx, series_id, user_id=caller.user_id)
+        found = await series.list_chapters(tx, series_id, below=below, limit=limit + 1)
+        shown = found[:limit]
+        releases = await series.list_releases(tx, [chapter.id for chapter in shown])
+    following = (
+        write_channel_place(ChannelPlace(shown[-1].place, shown[-1].id)) if len(found) > limit else None
+    )
+    return ChaptersAnswer(
+        chapters=[
+            ChapterAnswer.of(chapter, releases[chapter.id], read_place=known.read_place) for chapter in shown
+        ],
+        next=following,
+    )
+
+
+@routes.get("/series/{series_id}/progress", door=scope("read"), tags=["series"])
+async def get_progress(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> ProgressAnswer:
+    """Tell how far the caller has read."""
+    async with site.transaction() as tx:
+        return await _progress(tx, series_id, user_id=caller.user_id)
+
+
+@routes.put("/series/{series_id}/progress", door=scope("write"), tags=["series"])
+async def read_up_to(
+    site: CurrentSite, caller: CurrentCaller, series_id: UUID, body: ProgressWish
+) -> ProgressAnswer:
+    """Note a chapter and all before it as read; it never takes anything back."""
+    async with site.transaction() as tx:
+        known = await known_series(tx, series_id, user_id=caller.user_id)
+        chapter = await _named(tx, known, body.chapter)
+        await reading.mark_read_up_to(tx, chapter.id, user_id=caller.user_id, now=site.parts.clock.now())
+        return await _progress(tx, series_id, user_id=caller.user_id)
+
+
+@routes.delete("/series/{series_id}/progress", door=scope("write"), tags=["series"])
+async def unread_from(
+    site: CurrentSite, caller: CurrentCaller, series_id: UUID, chapter: ChapterName
+) -> ProgressAnswer:
+    """Note a chapter and all after it as not read."""
+    async with site.transaction() as tx:
+        known = await known_series(tx, series_id, user_id=caller.user_id)
+        named = await _named(tx, known, chapter)
+        await reading.mark_unread_from(tx, named.id, user_id=caller.user_id, now=site.parts.clock.now())
+        return await _progress(tx, series_id, user_id=caller.user_id)
+
+
+async def _progress(tx: Tx, series_id: UUID, *, user_id: UUID) -> ProgressAnswer:
+    known = await known_series(tx, series_id, user_id=user_id)
+    unread = await reading.count_unread(tx, [series_id], user_id=user_id)
+    return ProgressAnswer(series_id=series_id, read_chapter=known.read_chapter, unread=unread[series_id])
+
+
+async def _named(tx: Tx, known: Series, reference: str) -> Chapter:
+    """Return the chapter of an id or a number; with volumes that count anew, a number may be several's."""
+    text = typed_text(reference)
+    number = canonical_number(text) or text
+    found = await series.find_chapter(tx, known.id, number, key=text.lower())
+    if not found:
+        found = await series.find_chapter(tx, known.id, text.lower(), key=number)
+    if not found:
+        raise not_found(f"There is no chapter {text} in {known.title}.")
+    if len(found) > 1:
+        raise UserError(f"Several chapters have the number {text}.", remedy="Send the id of one of them.")
+    return found[0]

@@ -1,0 +1,127 @@
+"""Feeds: following one by its address, and lists of them as OPML."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fastapi import HTTPException, Response, UploadFile
+from pydantic import BaseModel, Field
+
+from headgate.domain.listings.opml import LARGEST_BYTES, LONGEST_ADDRESS, LONGEST_TITLE, OpmlFeed
+from headgate.domain.listings.title_patterns import LONGEST_PATTERN
+from headgate.intake.listings.opml import PLATFORM, OpmlLists, Refusal
+from headgate.intake.listings.sources import NewSource
+from headgate.kernel.logs import mask_url
+from headgate.storage.events import Event, publish
+from headgate.storage.listings.listing_overview import get_listing_states
+from headgate.web.api.series.listings import ListingAnswer
+from headgate.web.api.series.source_wishes import LONGEST_LANGUAGE, SourceWish, typed_title
+from headgate.web.callers import CurrentCaller
+from headgate.web.door import Routes, scope
+from headgate.web.parts import CurrentSite
+from headgate.web.typed import AROUND_A_FILE_BYTES
+
+routes = Routes("/api/v1", in_schema=True)
+
+
+class FeedWish(BaseModel):
+    """A feed, or a page that names one; with a series it brings that, else its entries are posts."""
+
+    address: str = Field(min_length=1, max_length=LONGEST_ADDRESS)
+    series: str = Field(default="", max_length=LONGEST_TITLE, description="Title of the series it brings.")
+    pattern: str = Field(
+        default="", max_length=LONGEST_PATTERN, description="Which entries belong to the series."
+    )
+    language: str = Field(default="", max_length=LONGEST_LANGUAGE)
+
+    @property
+    def source(self) -> SourceWish:
+        return SourceWish(platform=PLATFORM, key=self.address, pattern=self.pattern, language=self.language)
+
+
+class FeedAdded(BaseModel):
+    """A feed that is followed now."""
+
+    listing: ListingAnswer
+    series_id: UUID | None
+    is_new: bool
+
+
+class FeedAnswer(BaseModel):
+    """A feed of a list; passwords in addresses are not shown."""
+
+    address: str
+    title: str
+    folder: str
+    series: str
+
+    @classmethod
+    def of(cls, feed: OpmlFeed) -> FeedAnswer:
+        return cls(
+            address=mask_url(feed.url), title=mask_url(feed.title), folder=feed.folder, series=feed.series
+        )
+
+
+class RefusedAnswer(BaseModel):
+    """A feed that is not followed, and why."""
+
+    feed: FeedAnswer
+    reason: str
+
+    @classmethod
+    def of(cls, refusal: Refusal) -> RefusedAnswer:
+        return cls(feed=FeedAnswer.of(refusal.feed), reason=mask_url(refusal.reason))
+
+
+class ImportedAnswer(BaseModel):
+    """What became of the feeds of a list; known ones are left as they are."""
+
+    added: list[FeedAnswer]
+    known: list[FeedAnswer]
+    refused: list[RefusedAnswer]
+
+
+@routes.post("/feeds", door=scope("write"), status_code=201, tags=["feeds"])
+async def add(site: CurrentSite, body: FeedWish) -> FeedAdded:
+    """Follow a feed; one that is followed already keeps everything."""
+    wish = body.source
+    title = typed_title(body.series) if body.series else ""
+    found = await wish.find(site)
+    if wish.kept_pattern and not title:
+        title = typed_title(found.title)
+    source = NewSource(found, series_title=title, pattern=wish.kept_pattern, language=wish.kept_language)
+    account = await site.sources.reader_of(PLATFORM)
+    now = site.parts.clock.now()
+    async with site.transaction() as tx:
+        added = await site.sources.add_in(tx, account, source, now=now)
+        await publish(tx, Event("series"))
+        (listing,) = await get_listing_states(tx, [added.channel_id])
+    return FeedAdded(
+        listing=ListingAnswer.of(listing, now=now), series_id=added.series_id, is_new=added.is_new
+    )
+
+
+@routes.get("/opml", door=scope("read"), tags=["feeds"], response_class=Response)
+async def export(site: CurrentSite, caller: CurrentCaller, *, secrets: bool = False) -> Response:
+    """Return all feeds as OPML 2.0, with their series.
+
+    With `secrets`, which needs the scope `admin`, the logins and tokens in their addresses are in it.
+    """
+    if secrets and "admin" not in caller.scopes:
+        raise HTTPException(403, "Only an administrator may export the secrets of feeds.")
+    written = await OpmlLists(site.sources).write(with_secrets=secrets)
+    headers = {"content-disposition": 'attachment; filename="headgate.opml"'}
+    return Response(written, media_type="text/x-opml; charset=utf-8", headers=headers)
+
+
+@routes.post(
+    "/opml", door=scope("write"), tags=["feeds"], largest_body_bytes=LARGEST_BYTES + AROUND_A_FILE_BYTES
+)
+async def take(site: CurrentSite, file: UploadFile) -> ImportedAnswer:
+    """Follow the feeds of an OPML document, as the field `file` of a form."""
+    told = await OpmlLists(site.sources).take(await file.read(LARGEST_BYTES + 1))
+    return ImportedAnswer(
+        added=[FeedAnswer.of(feed) for feed in told.added],
+        known=[FeedAnswer.of(feed) for feed in told.known],
+        refused=[RefusedAnswer.of(refusal) for refusal in told.refused],
+    )

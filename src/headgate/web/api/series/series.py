@@ -1,0 +1,241 @@
+"""Series: works, and the listings that bring them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from headgate.domain.listings.opml import LONGEST_ADDRESS, LONGEST_TITLE
+from headgate.domain.text import containing, typed_text
+from headgate.intake.listings.requests import detach, remove_series
+from headgate.intake.listings.sources import NewSource, SourceAdded
+from headgate.kernel.logs import mask_url
+from headgate.outflow.notifications import reading
+from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish
+from headgate.storage.listings import series
+from headgate.storage.listings.listing_overview import get_listing_states
+from headgate.storage.listings.series import Series, SeriesName
+from headgate.web.api.series.listings import ListingAnswer
+from headgate.web.api.series.source_wishes import FoundAnswer, SourceWish, find_listings, typed_title
+from headgate.web.callers import CurrentCaller
+from headgate.web.cursors import read_series_place, write_series_place
+from headgate.web.door import Routes, scope
+from headgate.web.errors import not_found
+from headgate.web.parts import CurrentSite, Site
+
+routes = Routes("/api/v1", in_schema=True)
+
+
+class SeriesAnswer(BaseModel):
+    """A work, as the caller sees it."""
+
+    id: UUID
+    title: str
+    latest_chapter: str
+    latest_published_at: datetime | None
+    numbers_reset: bool = Field(description="Chapter numbers begin anew with each volume.")
+    created_at: datetime
+    chapters: int
+    sources: int
+    followed: bool
+    read_chapter: str
+    unread: int
+
+    @classmethod
+    def of(cls, one: Series, unread: int) -> SeriesAnswer:
+        return cls.model_validate(vars(one) | {"unread": unread})
+
+
+class SeriesPage(BaseModel):
+    """A page of series by title; `next` goes into `after` of the next call."""
+
+    series: list[SeriesAnswer]
+    next: str | None
+
+
+class SourceAnswer(BaseModel):
+    """A listing that brings a series: which of its entries, and how it stands."""
+
+    pattern: str
+    language: str
+    listing: ListingAnswer
+
+
+class FullSeriesAnswer(BaseModel):
+    """A series with what brings it."""
+
+    series: SeriesAnswer
+    sources: list[SourceAnswer]
+
+
+class AddedAnswer(FullSeriesAnswer):
+    """A series after a source was added."""
+
+    channel_id: UUID
+    is_new: bool = Field(description="The listing was not followed before.")
+
+
+class SeriesWish(SourceWish):
+    """A listing that is to bring a series; without a title it is called as the listing is."""
+
+    title: str = Field(default="", max_length=LONGEST_TITLE)
+
+
+class Renaming(BaseModel):
+    title: str = Field(max_length=LONGEST_TITLE)
+
+
+class FindingsAnswer(BaseModel):
+    """What may be meant, the likeliest first."""
+
+    found: list[FoundAnswer]
+
+
+@routes.get("/series", door=scope("read"), tags=["series"])
+async def list_all(
+    site: CurrentSite,
+    caller: CurrentCaller,
+    q: str = "",
+    followed: bool = False,
+    after: str = "",
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> SeriesPage:
+    """List series by title; `q` is a part of the title, `followed` means those that the caller follows."""
+    place = read_series_place(after) if after else None
+    async with site.transaction() as tx:
+        found = await series.list_series(
+            tx,
+            user_id=caller.user_id,
+            after=place,
+            pattern=containing(typed_text(q)),
+            followed=followed,
+            limit=limit + 1,
+        )
+        shown = await _answers(tx, found[:limit], caller.user_id)
+    last = SeriesName(shown[-1].id, shown[-1].title) if len(found) > limit else None
+    return SeriesPage(series=shown, next=None if last is None else write_series_place(last))
+
+
+@routes.post("/series", door=scope("write"), status_code=201, tags=["series"])
+async def add(site: CurrentSite, caller: CurrentCaller, body: SeriesWish) -> AddedAnswer:
+    """Follow a listing as a series: by platform and key, by a query, or a feed with a title pattern."""
+    found = await body.find(site)
+    title = typed_title(body.title or found.title)
+    source = NewSource(found, series_title=title, pattern=body.kept_pattern, language=body.kept_language)
+    return await _add(site, body.platform, source, user_id=caller.user_id)
+
+
+@routes.get("/series/find", door=scope("write"), tags=["series"])
+async def find(
+    site: CurrentSite, platform: str, q: Annotated[str, Query(min_length=1, max_length=LONGEST_ADDRESS)]
+) -> FindingsAnswer:
+    """Ask a platform which listings a title or an address may mean; nothing is kept."""
+    found = await find_listings(site, platform, q)
+    return FindingsAnswer(
+        found=[FoundAnswer(key=mask_url(one.key), title=one.title, is_series=one.is_series) for one in found]
+    )
+
+
+@routes.get("/series/{series_id}", door=scope("read"), tags=["series"])
+async def get(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> FullSeriesAnswer:
+    """Show a series with its sources: how often each is looked at and why, and what is wrong with it."""
+    async with site.transaction() as tx:
+        return await _full(tx, series_id, user_id=caller.user_id, now=site.parts.clock.now())
+
+
+@routes.patch("/series/{series_id}", door=scope("write"), tags=["series"])
+async def rename(
+    site: CurrentSite, caller: CurrentCaller, series_id: UUID, body: Renaming
+) -> FullSeriesAnswer:
+    """Give a series another title, which stays."""
+    async with site.transaction() as tx:
+        await series.rename_series(tx, series_id, title=typed_title(body.title))
+        await publish(tx, Event("series"))
+        return await _full(tx, series_id, user_id=caller.user_id, now=site.parts.clock.now())
+
+
+@routes.delete("/series/{series_id}", door=scope("write"), status_code=204, tags=["series"])
+async def delete(site: CurrentSite, series_id: UUID) -> None:
+    """Delete a series with its chapters, for everybody, and the sources that are there for it alone."""
+    async with site.transaction() as tx:
+        if await series.get_series(tx, series_id) is None:
+            raise not_found("There is no such series.")
+        await remove_series(tx, series_id, now=site.parts.clock.now())
+
+
+@routes.post("/series/{series_id}/sources", door=scope("write"), status_code=201, tags=["series"])
+async def add_source(
+    site: CurrentSite, caller: CurrentCaller, series_id: UUID, body: SourceWish
+) -> AddedAnswer:
+    """Let one more listing bring a series; one that does so already gets this pattern and language."""
+    async with site.transaction() as tx:
+        await known_series(tx, series_id, user_id=caller.user_id)
+    found = await body.find(site)
+    source = NewSource(found, series_id=series_id, pattern=body.kept_pattern, language=body.kept_language)
+    return await _add(site, body.platform, source, user_id=caller.user_id)
+
+
+@routes.delete(
+    "/series/{series_id}/sources/{channel_id}", door=scope("write"), status_code=204, tags=["series"]
+)
+async def delete_source(site: CurrentSite, series_id: UUID, channel_id: UUID) -> None:
+    """Let a listing bring a series no more.
+
+    One that is there for this series alone goes with what it brought; of another, that stays as removed.
+    """
+    async with site.transaction() as tx:
+        sources = await series.list_series_sources(tx, series_id)
+        if all(source.channel_id != channel_id for source in sources):
+            raise not_found("This listing does not bring this series.")
+        await detach(tx, series_id, channel_id, now=site.parts.clock.now())
+
+
+async def known_series(tx: Tx, series_id: UUID, *, user_id: UUID) -> Series:
+    found = await series.get_series(tx, series_id, user_id=user_id)
+    if found is None:
+        raise not_found("There is no such series.")
+    return found
+
+
+async def _add(site: Site, platform: str, source: NewSource, *, user_id: UUID) -> AddedAnswer:
+    account = await site.sources.reader_of(platform)
+    now = site.parts.clock.now()
+    async with site.transaction() as tx:
+        if source.series_id is not None:
+            await known_series(tx, source.series_id, user_id=user_id)
+        added = await site.sources.add_in(tx, account, source, now=now)
+        await publish(tx, Event("series"))
+        full = await _full(tx, _series_of(added), user_id=user_id, now=now)
+    return AddedAnswer(**vars(full), channel_id=added.channel_id, is_new=added.is_new)
+
+
+def _series_of(added: SourceAdded) -> UUID:
+    if added.series_id is None:
+        raise RuntimeError("a source was added without its series")
+    return added.series_id
+
+
+async def _full(tx: Tx, series_id: UUID, *, user_id: UUID, now: datetime) -> FullSeriesAnswer:
+    known = await known_series(tx, series_id, user_id=user_id)
+    (shown,) = await _answers(tx, [known], user_id)
+    sources = await series.list_series_sources(tx, series_id)
+    states = await get_listing_states(tx, [source.channel_id for source in sources])
+    listed = {state.channel_id: ListingAnswer.of(state, now=now) for state in states}
+    return FullSeriesAnswer(
+        series=shown,
+        sources=[
+            SourceAnswer(pattern=source.pattern, language=source.language, listing=listed[source.channel_id])
+            for source in sources
+        ],
+    )
+
+
+async def _answers(tx: Tx, found: Sequence[Series], user_id: UUID) -> list[SeriesAnswer]:
+    unread = await reading.count_unread(tx, [one.id for one in found], user_id=user_id)
+    return [SeriesAnswer.of(one, unread[one.id]) for one in found]

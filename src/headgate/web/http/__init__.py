@@ -1,0 +1,1 @@
+"""The HTTP server: static files, headers, limits and health."""

@@ -1,0 +1,1 @@
+"""Pages to sign in, and of the user's own account."""

@@ -1,0 +1,1 @@
+"""Pages of notifications, follows and push addresses."""

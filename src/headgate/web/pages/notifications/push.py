@@ -1,0 +1,186 @@
+"""The addresses that a person's notifications go out to: added, tested, switched, removed, looked back at."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Form, Response
+from fastapi.responses import RedirectResponse
+
+from headgate.domain.errors import UserError
+from headgate.domain.text import typed_text
+from headgate.outflow.notifications.push_addresses import LONGEST_NAME, PAGE
+from headgate.outflow.notifications.push_out import Outcome
+from headgate.storage.database import Tx
+from headgate.storage.notifications.push_addresses import NEWEST_PUSH, PushAddress, PushPlace, get_address
+from headgate.web.callers import Caller, CurrentCaller
+from headgate.web.cursors import read_push_place, write_push_place
+from headgate.web.door import SIGNED_IN, Routes
+from headgate.web.errors import not_found
+from headgate.web.pages.decisions import Decision, ask
+from headgate.web.pages.notifications.telling import HOME, Said, render_telling
+from headgate.web.parts import CurrentSite, Site
+from headgate.web.typed import mend
+
+routes = Routes()
+
+
+@routes.post("/account/addresses", door=SIGNED_IN)
+async def add_address(
+    site: CurrentSite,
+    caller: CurrentCaller,
+    name: Annotated[str, Form()] = "",
+    url: Annotated[str, Form()] = "",
+) -> Response:
+    wanted = typed_text(name, max_length=LONGEST_NAME + 1)
+    try:
+        address_id = await site.parts.push_addresses.add(
+            site.parts.database, url.strip(), name=wanted, user_id=caller.user_id, role=caller.role
+        )
+    except UserError as error:
+        said = Said(problems={"add": mend(error)}, typed={"name": wanted, "url": url.strip()})
+        return await render_telling(site, caller, said)
+    said = Said(done={f"address-{address_id}": "Added. Send a test to see that it works."})
+    return await render_telling(site, caller, said)
+
+
+@routes.post("/account/addresses/{address_id}/test", door=SIGNED_IN)
+async def test_address(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> Response:
+    """Send a test now, and say what became of it."""
+    await _look(site, caller, address_id)
+    name = f"address-{address_id}"
+    try:
+        outcome = await site.parts.push_addresses.test(
+            site.parts.database, address_id, user_id=caller.user_id
+        )
+    except UserError as error:
+        return await render_telling(site, caller, Said(problems={name: mend(error)}))
+    if outcome.state == "sent":
+        return await render_telling(site, caller, Said(done={name: "The test went out. Did it arrive?"}))
+    return await render_telling(site, caller, Said(problems={name: _why(outcome)}))
+
+
+@routes.post("/account/addresses/{address_id}/switch", door=SIGNED_IN)
+async def switch_address(
+    site: CurrentSite, caller: CurrentCaller, address_id: UUID, enabled: Annotated[bool, Form()]
+) -> Response:
+    async def switch(tx: Tx) -> None:
+        await site.parts.push_addresses.enable(tx, address_id, user_id=caller.user_id, enabled=enabled)
+
+    return await _change(site, caller, address_id, switch)
+
+
+@routes.post("/account/addresses/{address_id}/rename", door=SIGNED_IN)
+async def rename_address(
+    site: CurrentSite, caller: CurrentCaller, address_id: UUID, name: Annotated[str, Form()] = ""
+) -> Response:
+    wanted = typed_text(name, max_length=LONGEST_NAME + 1)
+
+    async def rename(tx: Tx) -> None:
+        await site.parts.push_addresses.rename(tx, address_id, wanted, user_id=caller.user_id)
+
+    return await _change(site, caller, address_id, rename)
+
+
+@routes.get("/account/addresses/{address_id}/remove", door=SIGNED_IN)
+async def ask_remove(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> Response:
+    address = await _look(site, caller, address_id)
+    decision = Decision(
+        about=address.name,
+        part="account",
+        back=HOME,
+        question="Remove this address?",
+        texts=["Nothing goes out to it any more, and what went out is forgotten. Your list stays."],
+        action=f"/account/addresses/{address_id}/remove",
+        button="Remove it",
+        is_grave=True,
+    )
+    return ask(site, caller, decision)
+
+
+@routes.post("/account/addresses/{address_id}/remove", door=SIGNED_IN)
+async def remove_address(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> Response:
+    async def remove(tx: Tx) -> None:
+        await site.parts.push_addresses.remove(tx, address_id, user_id=caller.user_id)
+
+    return await _change(site, caller, address_id, remove)
+
+
+@routes.get("/account/addresses/{address_id}", door=SIGNED_IN)
+async def show_address(
+    site: CurrentSite, caller: CurrentCaller, address_id: UUID, before: str = ""
+) -> Response:
+    return await _page(site, caller, address_id, before=before)
+
+
+@routes.post("/account/addresses/{address_id}/repeat", door=SIGNED_IN)
+async def repeat_push(
+    site: CurrentSite, caller: CurrentCaller, address_id: UUID, push: Annotated[UUID, Form()]
+) -> Response:
+    """Send again what failed, or of which nobody knows whether it arrived."""
+    try:
+        async with site.transaction() as tx:
+            await _known(tx, caller, address_id)
+            await site.parts.push_addresses.repeat(tx, push, user_id=caller.user_id)
+    except UserError as error:
+        return await _page(site, caller, address_id, problem=mend(error))
+    return RedirectResponse(f"/account/addresses/{address_id}", status_code=303)
+
+
+async def _change(
+    site: Site, caller: Caller, address_id: UUID, act: Callable[[Tx], Awaitable[None]]
+) -> Response:
+    try:
+        async with site.transaction() as tx:
+            await _known(tx, caller, address_id)
+            await act(tx)
+    except UserError as error:
+        return await render_telling(site, caller, Said(problems={f"address-{address_id}": mend(error)}))
+    return RedirectResponse(f"{HOME}#addresses", status_code=303)
+
+
+async def _page(
+    site: Site, caller: Caller, address_id: UUID, *, before: str = "", problem: str = ""
+) -> Response:
+    async with site.transaction() as tx:
+        address = await _known(tx, caller, address_id)
+        found = await site.parts.push_addresses.list_pushes(
+            tx,
+            address_id,
+            user_id=caller.user_id,
+            below=read_push_place(before) if before else NEWEST_PUSH,
+            limit=PAGE + 1,
+        )
+    pushes = found[:PAGE]
+    last = PushPlace(pushes[-1].made_at, pushes[-1].id) if len(found) > PAGE else None
+    page = site.renderer.render(
+        "address.html",
+        caller=caller,
+        address=address,
+        pushes=pushes,
+        before=before,
+        following="" if last is None else write_push_place(last),
+        problem=problem,
+    )
+    page.status_code = 422 if problem else 200
+    return page
+
+
+async def _look(site: Site, caller: Caller, address_id: UUID) -> PushAddress:
+    async with site.transaction() as tx:
+        return await _known(tx, caller, address_id)
+
+
+async def _known(tx: Tx, caller: Caller, address_id: UUID) -> PushAddress:
+    address = await get_address(tx, address_id, user_id=caller.user_id)
+    if address is None:
+        raise not_found("There is no such address.")
+    return address
+
+
+def _why(outcome: Outcome) -> str:
+    if outcome.state == "uncertain":
+        return f"Nobody knows whether the test arrived: {outcome.error}"
+    return f"The test did not go out: {outcome.error}"

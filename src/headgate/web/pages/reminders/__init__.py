@@ -1,0 +1,1 @@
+"""Pages of reminders and runs."""

@@ -1,0 +1,1 @@
+"""Pages of series, feeds and their sources."""

@@ -1,0 +1,232 @@
+"""Series: the shelf, and one with its chapters, how far they are read, and how it is followed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import Form, Response
+from fastapi.responses import RedirectResponse
+
+from headgate.domain.errors import UserError
+from headgate.domain.text import containing, typed_text
+from headgate.intake.listings.requests import remove_series
+from headgate.outflow.notifications import follows, reading
+from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish
+from headgate.storage.listings import series
+from headgate.storage.listings.series import Chapter, SeriesName
+from headgate.storage.notifications.follows import Subject
+from headgate.web.callers import Caller, CurrentCaller
+from headgate.web.cursors import read_series_place, write_series_place
+from headgate.web.door import SIGNED_IN, Routes
+from headgate.web.errors import not_found
+from headgate.web.pages.decisions import Decision, ask
+from headgate.web.pages.known import known_series
+from headgate.web.pages.notifications.following import read_switches
+from headgate.web.pages.series.source_views import view_sources
+from headgate.web.parts import CurrentSite, Site
+from headgate.web.typed import mend
+
+routes = Routes()
+
+PAGE_LENGTH = 50
+CHAPTERS = 50
+LONGEST_TITLE = 500
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """What a person looks at: words to search for, only what is followed, and which part of the list."""
+
+    search: str = ""
+    followed: bool = False
+    after: str = ""
+
+    def address(self, *, after: str = "", followed: bool | None = None) -> str:
+        """Return the address of the same search at another place, or its beginning."""
+        only = self.followed if followed is None else followed
+        wanted = {"q": self.search, "followed": "true" if only else "", "after": after}
+        query = urlencode({name: value for name, value in wanted.items() if value})
+        return f"/series?{query}" if query else "/series"
+
+
+@routes.get("/series", door=SIGNED_IN)
+async def show_shelf(
+    site: CurrentSite, caller: CurrentCaller, q: str = "", followed: bool = False, after: str = ""
+) -> Response:
+    shelf = Shelf(typed_text(q), followed, after)
+    async with site.transaction() as tx:
+        found = await series.list_series(
+            tx,
+            user_id=caller.user_id,
+            after=read_series_place(after) if after else None,
+            pattern=containing(shelf.search),
+            followed=followed,
+            limit=PAGE_LENGTH + 1,
+        )
+        lines = found[:PAGE_LENGTH]
+        unread = await reading.count_unread(tx, [line.id for line in lines], user_id=caller.user_id)
+    last = SeriesName(lines[-1].id, lines[-1].title) if len(found) > PAGE_LENGTH else None
+    return site.renderer.render(
+        "series_list.html",
+        caller=caller,
+        shelf=shelf,
+        lines=lines,
+        unread=unread,
+        here=shelf.address(after=after),
+        following="" if last is None else shelf.address(after=write_series_place(last)),
+    )
+
+
+@routes.get("/series/{series_id}", door=SIGNED_IN)
+async def show_series(
+    site: CurrentSite, caller: CurrentCaller, series_id: UUID, below: UUID | None = None
+) -> Response:
+    return await render_series(site, caller, series_id, below=below)
+
+
+@routes.post("/series/{series_id}/switches", door=SIGNED_IN)
+async def change_switches(
+    site: CurrentSite,
+    caller: CurrentCaller,
+    series_id: UUID,
+    in_app: Annotated[bool, Form()] = False,
+    push: Annotated[bool, Form()] = False,
+    per: Annotated[str, Form()] = "chapter",
+    languages: Annotated[str, Form()] = "",
+) -> Response:
+    """Follow so from now on; who follows already keeps since when."""
+    switches = read_switches(in_app=in_app, push=push, per=per, languages=languages)
+
+    async def change(tx: Tx) -> None:
+        subject, now = Subject(series_id=series_id), site.parts.clock.now()
+        await follows.follow(tx, subject, switches, user_id=caller.user_id, ids=site.parts.ids, now=now)
+
+    return await act_on_series(site, caller, series_id, change)
+
+
+@routes.post("/series/{series_id}/read", door=SIGNED_IN)
+async def read_up_to(
+    site: CurrentSite,
+    caller: CurrentCaller,
+    series_id: UUID,
+    chapter: Annotated[UUID, Form()],
+    below: Annotated[str, Form()] = "",
+) -> Response:
+    async def mark(tx: Tx) -> None:
+        await _known_chapter(tx, series_id, chapter)
+        await reading.mark_read_up_to(tx, chapter, user_id=caller.user_id, now=site.parts.clock.now())
+
+    return await act_on_series(site, caller, series_id, mark, below=below)
+
+
+@routes.post("/series/{series_id}/unread", door=SIGNED_IN)
+async def unread_from(
+    site: CurrentSite,
+    caller: CurrentCaller,
+    series_id: UUID,
+    chapter: Annotated[UUID, Form()],
+    below: Annotated[str, Form()] = "",
+) -> Response:
+    async def mark(tx: Tx) -> None:
+        await _known_chapter(tx, series_id, chapter)
+        await reading.mark_unread_from(tx, chapter, user_id=caller.user_id, now=site.parts.clock.now())
+
+    return await act_on_series(site, caller, series_id, mark, below=below)
+
+
+@routes.post("/series/{series_id}/rename", door=SIGNED_IN)
+async def rename(
+    site: CurrentSite, caller: CurrentCaller, series_id: UUID, title: Annotated[str, Form()] = ""
+) -> Response:
+    wanted = typed_text(title, max_length=LONGEST_TITLE)
+
+    async def change(tx: Tx) -> None:
+        if not wanted:
+            raise UserError("A series needs a title.", remedy="Write one.")
+        await series.rename_series(tx, series_id, title=wanted)
+        await publish(tx, Event("series"))
+
+    return await act_on_series(site, caller, series_id, change)
+
+
+@routes.get("/series/{series_id}/remove", door=SIGNED_IN)
+async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> Response:
+    async with site.transaction() as tx:
+        known = await known_series(tx, series_id, user_id=caller.user_id)
+    decision = Decision(
+        about=known.title,
+        part="series",
+        back=f"/series/{series_id}",
+        question="Remove this series?",
+        texts=[
+            "Its chapters go for good, with how far everybody has read them and who follows them.",
+            "Sources that are there for this series alone go too; others stay among the channels.",
+        ],
+        action=f"/series/{series_id}/remove",
+        button="Remove for good",
+        is_grave=True,
+    )
+    return ask(site, caller, decision)
+
+
+@routes.post("/series/{series_id}/remove", door=SIGNED_IN)
+async def remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> Response:
+    async with site.transaction() as tx:
+        await known_series(tx, series_id, user_id=caller.user_id)
+        await remove_series(tx, series_id, now=site.parts.clock.now())
+    return RedirectResponse("/series", status_code=303)
+
+
+async def act_on_series(
+    site: Site, caller: Caller, series_id: UUID, act: Callable[[Tx], Awaitable[None]], *, below: str = ""
+) -> Response:
+    """Do something to a series and show it again; if it cannot be done, with the reason."""
+    try:
+        async with site.transaction() as tx:
+            await known_series(tx, series_id, user_id=caller.user_id)
+            await act(tx)
+    except UserError as error:
+        return await render_series(site, caller, series_id, problem=mend(error))
+    query = f"?{urlencode({'below': below})}" if below else ""
+    return RedirectResponse(f"/series/{series_id}{query}", status_code=303)
+
+
+async def render_series(
+    site: Site, caller: Caller, series_id: UUID, *, below: UUID | None = None, problem: str = ""
+) -> Response:
+    async with site.transaction() as tx:
+        known = await known_series(tx, series_id, user_id=caller.user_id)
+        place = await _known_chapter(tx, series_id, below) if below else None
+        chapters = await series.list_chapters(tx, series_id, below=place, limit=CHAPTERS + 1)
+        shown = chapters[:CHAPTERS]
+        releases = await series.list_releases(tx, [chapter.id for chapter in shown])
+        unread = await reading.count_unread(tx, [series_id], user_id=caller.user_id)
+        follow = await follows.find(tx, Subject(series_id=series_id), user_id=caller.user_id)
+        sources = await view_sources(site, tx, await series.list_series_sources(tx, series_id))
+    page = site.renderer.render(
+        "series.html",
+        caller=caller,
+        series=known,
+        chapters=shown,
+        releases=releases,
+        unread=unread[series_id],
+        follow=follow,
+        sources=sources,
+        below=below,
+        following=shown[-1].id if len(chapters) > CHAPTERS else None,
+        problem=problem,
+    )
+    page.status_code = 422 if problem else 200
+    return page
+
+
+async def _known_chapter(tx: Tx, series_id: UUID, chapter_id: UUID) -> Chapter:
+    for chapter in await series.find_chapter(tx, series_id, str(chapter_id), key=""):
+        if chapter.id == chapter_id:
+            return chapter
+    raise not_found("There is no such chapter in this series.")
