@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from livesite import LiveSite
 from playwright.async_api import Browser, async_playwright
 
@@ -43,15 +44,25 @@ NO_BROWSER = os.environ.get("HEADGATE_TEST_NO_BROWSER") == "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the browser out only if somebody says so."""
-    if NO_BROWSER:
-        here = Path(__file__).parent
-        for item in items:
-            if here in item.path.parents:
+    """Run all tests here on one loop, that of the browser; leave them out only if somebody says so."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+            if NO_BROWSER:
                 item.add_marker(pytest.mark.skip(reason="HEADGATE_TEST_NO_BROWSER=1"))
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """An open pool on a fresh, migrated database."""
+    pool = Database(database_url, RealClock())
+    await pool.open()
+    yield pool
+    await pool.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     path = shutil.which("chromium")
     if path is None:
@@ -62,7 +73,7 @@ async def browser() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIterator[LiveSite]:
     listener = Listener(database.url, RealClock())
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Browser, ConsoleMessage, Page
 
 from headgate.access.passwords import Passwords
@@ -17,6 +18,13 @@ from headgate.testing import World
 from headgate.web.events import EventHub
 
 PASSWORD = "correct horse battery"
+PHONE = 390
+WIDTHS = (1280, PHONE)
+# A scheme changes colours alone, so in the dark only the rules about colours are asked again.
+RULES = {
+    "light": "{}",
+    "dark": "{runOnly: ['color-contrast', 'link-in-text-block']}",
+}
 
 
 @dataclass
@@ -61,6 +69,23 @@ class LiveSite:
                 now=RealClock().now(),
             )
         return user_id
+
+    async def faults_of(self, page: Page, path: str) -> list[str]:
+        """Open a page, and return what is wrong with it on a desk and on a phone, light and dark."""
+        await page.goto(f"{self.url}{path}")
+        await page.evaluate(AXE_SCRIPT)
+        found = [] if await page.locator("h1").count() == 1 else [f"{path}: not one h1"]
+        for width in WIDTHS:
+            await page.set_viewport_size({"width": width, "height": 860})
+            if await page.evaluate("document.documentElement.scrollWidth") > width:
+                found.append(f"{path}: sticks out at {width} px")
+            for scheme, rules in RULES.items():
+                await page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+                faults = await page.evaluate(
+                    f"axe.run({rules}).then(all => all.violations.map(one => one.id))"
+                )
+                found += [f"{path}: {fault} at {width} px, {scheme}" for fault in faults]
+        return found
 
     async def sign_in(self, page: Page, name: str = "ada") -> None:
         await page.goto(f"{self.url}/login")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from repository import ROOT, list_under, shown
+from repository import ROOT, SOURCE, list_under, shown
 
 from headgate.cli import errors
 from headgate.cli.main import COMMANDS
@@ -20,6 +20,9 @@ pytestmark = pytest.mark.once
 MOST_WORDS_OF_THE_README = 600
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
+_MODULE = re.compile(
+    r"`(?:headgate/)?(?P<path>(?:access|app|catalogue|cli|connectors|dev|domain|intake|jobs|lanes|outflow|storage|testing|web)/[\w/]+\.(?:py|sql))`"
+)
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -49,6 +52,17 @@ def test_every_link_in_the_docs_leads_somewhere() -> None:
         if _is_dead(page, match["target"])
     ]
     assert not dead
+
+
+def test_every_module_that_the_docs_name_is_there() -> None:
+    missing = [
+        f"{shown(page)}: {match['path']}"
+        for page in [ROOT / "CONTRIBUTING.md", *list_under(ROOT / "docs", ".md")]
+        if "decisions" not in page.parts
+        for match in _MODULE.finditer(page.read_text(encoding="utf-8"))
+        if not (SOURCE / match["path"]).exists()
+    ]
+    assert not missing
 
 
 def test_every_page_of_the_docs_can_be_reached_from_the_index() -> None:
