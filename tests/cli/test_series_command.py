@@ -169,7 +169,7 @@ def test_a_title_is_kept_when_a_person_gave_it(shelf: Ledger) -> None:
     assert shelf.said("series", "rename", "salt road", "The  Road") == "Salt Road is called The Road now.\n"
     shelf.carry_out("poll")
     assert [one["title"] for one in shelf.document("series", "list")] == ["The Road"]
-    assert "1 to 300 characters" in shelf.refused("series", "rename", "the road", " ")
+    assert "A series needs a title." in shelf.refused("series", "rename", "the road", " ")
 
 
 def test_a_removed_series_takes_the_source_along_that_only_it_has(shelf: Ledger, site: Site) -> None:
@@ -274,7 +274,7 @@ def test_a_pace_that_makes_no_sense_is_refused_with_a_remedy(shelf: Ledger, site
     (host,) = shelf.document("hosts")
     assert "or `default`" in shelf.refused("hosts", "pace", host["name"], "quick")
     assert "above 0" in shelf.refused("hosts", "pace", host["name"], "0")
-    assert "lists them" in shelf.refused("hosts", "pace", "nowhere.example", "5")
+    assert "list of sites" in shelf.refused("hosts", "pace", "nowhere.example", "5")
 
 
 def test_feeds_that_are_gone_told_to_wait_or_read_in_part_are_named_with_a_remedy(

@@ -15,10 +15,9 @@ from psycopg import AsyncCursor
 from headgate.domain.errors import RateLimited, UserError
 from headgate.domain.listings.listings import Listed
 from headgate.domain.pacing import Pace
-from headgate.intake.listings.host_pace import set_host_pace
+from headgate.intake.listings.host_pace import get_host, set_host_pace
 from headgate.intake.listings.poll import WHOLE_EVERY
 from headgate.storage.lanes.lanes import Q as LANES
-from headgate.storage.listings.hosts import HostName
 from headgate.storage.listings.listing_overview import list_listings, list_troubled_listings
 from headgate.storage.listings.listings import Q as LISTINGS
 from headgate.testing.platform.odd_answers import PlainList
@@ -57,9 +56,8 @@ async def test_polls_of_a_paced_host_wait_outside_of_their_slots_one_behind_the_
 async def set_pace(listed: ListingBench, per_minute: float | None) -> None:
     parts = listed.bench.parts
     async with listed.bench.database.transaction() as tx:
-        await set_host_pace(
-            tx, parts.links, HostName("simulated", "slow.example"), per_minute=per_minute, clock=parts.clock
-        )
+        host = await get_host(tx, "simulated/slow.example")
+        await set_host_pace(tx, parts.links, host, per_minute=per_minute, clock=parts.clock)
 
 
 async def waiting_times(listed: ListingBench) -> list[float]:

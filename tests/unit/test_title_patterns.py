@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.errors import UserError
-from headgate.domain.listings.title_patterns import LONGEST_PATTERN, LONGEST_TITLE, TitleMatch, TitlePattern
+from headgate.domain.listings.title_patterns import LONGEST_PATTERN, TitleMatch, TitlePattern
+from headgate.domain.text import MAX_TITLE_LENGTH
 
 pytestmark = pytest.mark.once
 
@@ -124,4 +125,4 @@ def test_no_title_keeps_a_pattern_busy(part: str) -> None:
 def test_what_comes_late_in_a_title_is_not_looked_at() -> None:
     told = TitlePattern.parse("Foo {title}").match("Foo " + "x" * 10_000)
     assert told is not None
-    assert len(told.title) <= LONGEST_TITLE
+    assert len(told.title) <= MAX_TITLE_LENGTH

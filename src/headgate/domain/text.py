@@ -16,6 +16,8 @@ MAX_KEY_BYTES = 1000
 _STAND_IN = re.compile("…#[0-9a-f]{16}$")
 _GREATEST = 2**63 - 1
 MAX_TYPED_LENGTH = 200
+MAX_TITLE_LENGTH = 500
+"""Of a series, a feed or an entry."""
 
 
 def is_key(text: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
@@ -56,13 +55,6 @@ def _only_one(found: list[SeriesName], reference: str) -> SeriesName:
             f"{len(found)} series are called {reference!r}.", remedy=f"Take the id of one: {listed}."
         )
     return found[0]
-
-
-async def get_whole_series(tx: Tx, series_id: UUID, *, user_id: UUID = series.NOBODY) -> Series:
-    found = await series.get_series(tx, series_id, user_id=user_id)
-    if found is None:
-        raise UserError("The series was removed meanwhile.")
-    return found
 
 
 async def get_listing(tx: Tx, reference: str, *, platform: str | None = None) -> NamedChannel:

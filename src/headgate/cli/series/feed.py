@@ -28,11 +28,10 @@ from headgate.cli.series.adding import (
 )
 from headgate.domain.errors import UserError
 from headgate.domain.listings.opml import LARGEST_BYTES
-from headgate.intake.channels.requests import remove_channel
 from headgate.intake.listings.opml import Imported, OpmlLists
+from headgate.intake.listings.series import remove_feed
 from headgate.kernel.logs import mask_url
 from headgate.storage.channels.requests import count_holdings
-from headgate.storage.events import Event, publish
 from headgate.storage.listings.listing_overview import ListingState, list_listings
 from headgate.storage.listings.listings import list_sources
 
@@ -144,8 +143,7 @@ def remove(feed: FeedArgument, *, yes: Yes = False, as_json: AsJson = False) -> 
         cut = f" and the releases that it brought to {_names([one.series_title for one in brings])}"
         confirm(f"Remove {title} with {posts}{cut if brings else ''}?", yes=yes)
         async with desk.database.transaction() as tx:
-            await remove_channel(tx, named.id, now=desk.clock.now())
-            await publish(tx, Event("series"))
+            await remove_feed(tx, named.id, now=desk.clock.now())
         if as_json:
             print_json({"id": named.id, "title": title, "items": holdings.items})
         else:

@@ -10,7 +10,6 @@ from headgate.cli.lookup.series import (
     SeriesArgument,
     get_chapter,
     get_named_series,
-    get_whole_series,
 )
 from headgate.cli.lookup.users import UserOption, get_user
 from headgate.cli.notifications.follow_text import (
@@ -25,6 +24,7 @@ from headgate.cli.output import AsJson, print_json
 from headgate.cli.phrases import count_of
 from headgate.cli.series.tables import chapter_name
 from headgate.domain.errors import UserError
+from headgate.intake.listings.series import get_series
 from headgate.outflow.notifications import follows, reading
 from headgate.storage.notifications.follows import Subject
 
@@ -95,7 +95,7 @@ def _mark(series: str, chapter: str, user: str, *, is_read: bool, as_json: bool)
         async with desk.database.transaction() as tx:
             named = await get_named_series(tx, series)
             who = await get_user(tx, user)
-            whole = await get_whole_series(tx, named.id, user_id=who.id)
+            whole = await get_series(tx, named.id, user_id=who.id)
             meant = await get_chapter(tx, whole, chapter)
             await turn(tx, meant.id, user_id=who.id, now=desk.clock.now())
             left = (await reading.count_unread(tx, [named.id], user_id=who.id)).get(named.id, 0)

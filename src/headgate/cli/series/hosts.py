@@ -13,9 +13,7 @@ from headgate.cli.jobs.tables import relative
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.domain.breaker import Breaker, state_of
 from headgate.domain.errors import UserError
-from headgate.intake.listings.host_pace import set_host_pace
-from headgate.storage.database import Tx
-from headgate.storage.listings.hosts import HostName
+from headgate.intake.listings.host_pace import get_host, set_host_pace
 from headgate.storage.listings.listing_overview import HostState, list_hosts
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode="rich")
@@ -74,10 +72,8 @@ def pace(
 
     async def change(desk: Desk) -> None:
         async with open_links(desk) as links, desk.database.transaction() as tx:
-            host = await _find(tx, site)
-            name = HostName(host.platform, host.name)
-            await set_host_pace(tx, links, name, per_minute=wish, clock=desk.clock)
-            host = await _find(tx, str(name))
+            host = await get_host(tx, site)
+            host = await set_host_pace(tx, links, host, per_minute=wish, clock=desk.clock)
         if as_json:
             print_json({**vars(host), "state": _breaker(host, desk.clock.now())})
         else:
@@ -96,17 +92,6 @@ def _typed_pace(typed: str) -> float | None:
         raise UserError(
             f"{typed!r} is no pace.", remedy="Give a number of requests a minute, or `default`."
         ) from None
-
-
-async def _find(tx: Tx, typed: str) -> HostState:
-    platform, _, name = typed.rpartition("/")
-    found = [one for one in await list_hosts(tx, name=name) if platform in ("", one.platform)]
-    if not found:
-        raise UserError(f"There is no site {typed!r}.", remedy="`headgate hosts` lists them.")
-    if len(found) > 1:
-        named = ", ".join(f"{one.platform}/{one.name}" for one in found)
-        raise UserError(f"Several platforms have a site {name!r}.", remedy=f"Name one of: {named}.")
-    return found[0]
 
 
 def _pace(one: HostState) -> str:

@@ -16,7 +16,6 @@ from headgate.cli.lookup.series import (
     get_listing,
     get_named_series,
     get_source,
-    get_whole_series,
 )
 from headgate.cli.lookup.users import UserOption, find_user, get_user
 from headgate.cli.output import AsJson, Yes, confirm, print_json
@@ -28,7 +27,7 @@ from headgate.cli.series.tables import Shown
 from headgate.domain.errors import UserError
 from headgate.domain.streams.schedule import Tier
 from headgate.domain.text import containing
-from headgate.intake.listings import requests as listing_requests
+from headgate.intake.listings import series as actions
 from headgate.kernel.logs import mask_url
 from headgate.outflow.notifications import follows, reading
 from headgate.storage.database import Tx
@@ -130,7 +129,7 @@ async def _show(tx: Tx, reference: str, *, user: str, limit: int) -> Shown:
     chapters = await storage.list_chapters(tx, named.id, limit=limit)
     left = await reading.count_unread(tx, [named.id], user_id=user_id)
     return Shown(
-        series=await get_whole_series(tx, named.id, user_id=user_id),
+        series=await actions.get_series(tx, named.id, user_id=user_id),
         sources=sources,
         states={state.channel_id: state for state in states},
         chapters=chapters,
@@ -153,7 +152,7 @@ def rename(
     async def change(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             named = await get_named_series(tx, series)
-            kept = await listing_requests.rename(tx, named.id, title)
+            kept = await actions.rename_series(tx, named.id, title)
         if as_json:
             print_json({"id": named.id, "title": kept})
         else:
@@ -169,12 +168,12 @@ def remove(series: SeriesArgument, *, yes: Yes = False, as_json: AsJson = False)
     async def delete(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             named = await get_named_series(tx, series)
-            whole = await get_whole_series(tx, named.id)
-            lone = await listing_requests.list_lone_sources(tx, named.id)
+            whole = await actions.get_series(tx, named.id)
+            lone = await actions.list_lone_sources(tx, named.id)
         goes = f" and {count_of(len(lone), 'source')}" if lone else ""
         confirm(f"Remove {named.title} with {count_of(whole.chapters, 'chapter')}{goes}?", yes=yes)
         async with desk.database.transaction() as tx:
-            gone = await listing_requests.remove_series(tx, named.id, now=desk.clock.now())
+            gone = await actions.remove_series(tx, named.id, now=desk.clock.now())
         if as_json:
             print_json({**vars(named), "sources_removed": [source.channel_id for source in gone]})
             return
@@ -199,7 +198,7 @@ def detach(
         shown = f"{meant.title} ({meant.platform})"
         confirm(f"Let {shown} bring {named.title} no more? What it alone has brought may go too.", yes=yes)
         async with desk.database.transaction() as tx:
-            gone = await listing_requests.detach(tx, named.id, meant.channel_id, now=desk.clock.now())
+            gone = await actions.remove_source(tx, named.id, meant.channel_id, now=desk.clock.now())
         if as_json:
             print_json({"series_id": named.id, "channel_id": meant.channel_id, "source_removed": gone})
             return
@@ -220,7 +219,7 @@ def look(
     async def ask(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             title, channel_ids = await _looked_at(tx, name)
-            await listing_requests.ask_looks(tx, channel_ids, now=desk.clock.now())
+            await actions.check_now(tx, channel_ids, now=desk.clock.now())
         if as_json:
             print_json({"title": title, "channel_ids": channel_ids})
             return
@@ -259,7 +258,7 @@ def pin(
     async def change(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             listing = await get_listing(tx, source)
-            await listing_requests.pin_listing(tx, listing.id, _TIERS[tier], now=desk.clock.now())
+            await actions.pin_source(tx, listing.id, _TIERS[tier], now=desk.clock.now())
         if as_json:
             print_json({"channel_id": listing.id, "tier": _TIERS[tier], "tier_pinned": tier != "auto"})
         elif tier == "auto":

@@ -27,7 +27,7 @@ from headgate.domain.text import LONGEST_KEY, storable
 
 LONGEST_NUMBER = 40
 """A longer text is no chapter number."""
-LONGEST_TITLE = 300
+MAX_PARSED_LENGTH = 300
 """What comes later in a title is not looked at."""
 
 _NUMBERED, _EXTRA, _UNNUMBERED = "1", "5", "9"
@@ -255,7 +255,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 def read_number(title: str) -> tuple[str, str]:
     """Read the number and the volume out of a free title; empty where there is none."""
-    text = _plain(title[:LONGEST_TITLE])
+    text = _plain(title[:MAX_PARSED_LENGTH])
     if found := _SEASON_AND_EPISODE.search(text):
         return canonical_number(found["number"]), canonical_number(found["volume"])
     named = next((match for pattern in _NAMED if (match := pattern.search(text))), None)

@@ -15,11 +15,11 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from headgate.domain.errors import UserError
+from headgate.domain.text import MAX_TITLE_LENGTH
 
 LARGEST_BYTES = 5 * 2**20
 MOST_FEEDS = 10_000
 LONGEST_ADDRESS = 2_000
-LONGEST_TITLE = 500
 NAMESPACE = "urn:headgate:opml"
 """Of the attributes that only we write: `series`, `pattern` and `language`."""
 
@@ -125,7 +125,7 @@ def _own(attributes: dict[str, str]) -> dict[str, str]:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())[:LONGEST_TITLE].rstrip()
+    return " ".join(text.split())[:MAX_TITLE_LENGTH].rstrip()
 
 
 def write_opml(feeds: Sequence[OpmlFeed], *, title: str, now: datetime) -> str:

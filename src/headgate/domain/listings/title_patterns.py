@@ -19,10 +19,9 @@ from itertools import pairwise
 
 from headgate.domain.errors import UserError
 from headgate.domain.listings.chapters import canonical_number, read_number
+from headgate.domain.text import MAX_TITLE_LENGTH
 
 LONGEST_PATTERN = 200
-LONGEST_TITLE = 500
-"""What comes later in a title is not looked at."""
 
 _PIECE = re.compile(r"\{[^{}]*\}|\*|[^{}*]+|[{}]")
 _OPEN = ("*", "{title}")
@@ -58,7 +57,7 @@ class TitlePattern:
 
     def match(self, title: str) -> TitleMatch | None:
         """Return what a title tells if the whole of it matches; upper and lower case are the same."""
-        title = _normal(title)[:LONGEST_TITLE].rstrip()
+        title = _normal(title)[:MAX_TITLE_LENGTH].rstrip()
         told = _compiled(self.text).match(title)
         if told is None:
             return None

@@ -16,8 +16,8 @@ from headgate.domain.items import POST_TYPE
 from headgate.domain.listings.listings import BadEntry, Entry
 from headgate.domain.streams.filters import Candidate
 from headgate.domain.streams.rules import ChannelRules
-from headgate.domain.text import storable
-from headgate.intake.listings.entries import LONGEST_TITLE, LONGEST_URL, Answered, mark_entries
+from headgate.domain.text import MAX_TITLE_LENGTH, storable
+from headgate.intake.listings.entries import LONGEST_URL, Answered, mark_entries
 from headgate.intake.listings.renamed import find_renamed
 from headgate.intake.streams.accept import NEVER_EDITED
 from headgate.intake.streams.store_sightings import store_sightings
@@ -189,10 +189,10 @@ async def _take_posts(
 
 def _post(entry: Entry, *, rules: ChannelRules, ids: Ids, now: datetime) -> NewSighting:
     candidate = Candidate(
-        file_name=storable(entry.title)[:LONGEST_TITLE],
+        file_name=storable(entry.title)[:MAX_TITLE_LENGTH],
         mime_type=POST_TYPE,
         size_bytes=0,
-        author=storable(entry.group)[:LONGEST_TITLE],
+        author=storable(entry.group)[:MAX_TITLE_LENGTH],
         from_bot=False,
         from_webhook=False,
         url=storable(entry.url)[:LONGEST_URL],

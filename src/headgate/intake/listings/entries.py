@@ -14,11 +14,10 @@ from headgate.domain.listings.chapters import better_title, chapter_key, read_nu
 from headgate.domain.listings.entry_identity import identity_of
 from headgate.domain.listings.listings import BadEntry, Entry
 from headgate.domain.listings.title_patterns import TitlePattern
-from headgate.domain.text import is_key, stand_in_key, storable
+from headgate.domain.text import MAX_TITLE_LENGTH, is_key, stand_in_key, storable
 from headgate.storage.listings.listings import Source
 from headgate.storage.listings.releases import NewRelease
 
-LONGEST_TITLE = 500
 LONGEST_URL = 2000
 
 
@@ -74,7 +73,7 @@ class Chute:
             source=str(source.channel_id),
             numbers_reset=source.numbers_reset,
         )
-        title = storable(title)[:LONGEST_TITLE]
+        title = storable(title)[:MAX_TITLE_LENGTH]
         return NewRelease(
             channel_id=source.channel_id,
             series_id=source.series_id,
@@ -87,7 +86,7 @@ class Chute:
             title=title,
             url=storable(entry.url)[:LONGEST_URL],
             language=storable(entry.language or source.language).lower(),
-            scan_group=storable(entry.group)[:LONGEST_TITLE],
+            scan_group=storable(entry.group)[:MAX_TITLE_LENGTH],
             external=entry.external,
             published_at=entry.published_at,
             fingerprint=fingerprint,
@@ -98,7 +97,7 @@ class Chute:
 
 def entry_identity(entry: Entry) -> int:
     """Return what tells an entry from others if its key changes, made of what is stored of it."""
-    return identity_of(storable(entry.title)[:LONGEST_TITLE], storable(entry.url)[:LONGEST_URL])
+    return identity_of(storable(entry.title)[:MAX_TITLE_LENGTH], storable(entry.url)[:LONGEST_URL])
 
 
 @dataclass(frozen=True)

@@ -1,30 +1,45 @@
-"""The pace at which one host is asked for its feeds and series, as a person sets it."""
+"""Actions on the hosts of feeds and series: set how often one is asked."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
 
-from headgate.domain.errors import Elsewhere, UserError
+from headgate.domain.errors import Elsewhere, NotFound, UserError
 from headgate.domain.pacing import LanePlan, Pace
 from headgate.kernel.clock import Clock
 from headgate.lanes.links import Links
 from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish
 from headgate.storage.lanes import lanes
 from headgate.storage.listings import hosts
 from headgate.storage.listings.hosts import HostName
+from headgate.storage.listings.listing_overview import HostState, list_hosts
 
 LIST = "list"
 MAX_PER_MINUTE = 60_000.0
 
 
+async def get_host(tx: Tx, typed: str) -> HostState:
+    """Return a host by its name, or by platform/name."""
+    platform, _, name = typed.rpartition("/")
+    found = [one for one in await list_hosts(tx, name=name) if platform in ("", one.platform)]
+    if not found:
+        raise NotFound(f"There is no site {typed!r}.", remedy="Choose one from the list of sites.")
+    if len(found) > 1:
+        named = ", ".join(f"{one.platform}/{one.name}" for one in found)
+        raise UserError(f"Several platforms have a site {name!r}.", remedy=f"Name one of: {named}.")
+    return found[0]
+
+
 async def set_host_pace(
-    tx: Tx, links: Links, host: HostName, *, per_minute: float | None, clock: Clock
-) -> None:
-    """Set how many requests a minute a host gets; nothing goes back to the default.
+    tx: Tx, links: Links, found: HostState, *, per_minute: float | None, clock: Clock
+) -> HostState:
+    """Set how many requests a minute a host gets; None goes back to the default.
 
     Checks that wait for the host's pace are planned anew at once.
     """
+    host = HostName(found.platform, found.name)
     planned = {plan.kind: plan for plan in _plans(links, host)}
     if LIST not in planned:
         raise UserError(
@@ -51,6 +66,8 @@ async def set_host_pace(
     )
     apart = timedelta(seconds=60.0 / pace.per_minute * clock.speed)
     await hosts.respace_listings(tx, host, apart=apart, now=clock.now())
+    await publish(tx, Event("series"))
+    return await get_host(tx, str(host))
 
 
 def _plans(links: Links, host: HostName) -> list[LanePlan]:
@@ -63,4 +80,6 @@ def _plans(links: Links, host: HostName) -> list[LanePlan]:
 def _check(per_minute: float, *, budget: LanePlan | None) -> None:
     most = MAX_PER_MINUTE if budget is None else budget.pace.per_minute
     if not 0 < per_minute <= most:
-        raise UserError(f"A host's pace is above 0 and at most {most:,.0f} requests a minute.")
+        raise UserError(
+            f"A host's pace is above 0 and at most {most:,.0f} requests a minute.", field="per_minute"
+        )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headgate.domain.listings.entry_identity import NamedEntry, identity_of, match_renamed
-from headgate.domain.text import storable
-from headgate.intake.listings.entries import LONGEST_TITLE, Marked, entry_identity
+from headgate.domain.text import MAX_TITLE_LENGTH, storable
+from headgate.intake.listings.entries import Marked, entry_identity
 from headgate.storage.database import Tx
 from headgate.storage.listings.entry_keys import Namesake, list_namesakes
 
@@ -21,7 +21,7 @@ async def find_renamed(tx: Tx, marked: Marked, changed: Sequence[int]) -> dict[s
         tx,
         answered.channel_id,
         keys=[one.key for one in listed],
-        titles=[storable(one.title)[:LONGEST_TITLE] for one in marked.entries],
+        titles=[storable(one.title)[:MAX_TITLE_LENGTH] for one in marked.entries],
         identities=[one.identity for one in listed if one.identity],
     )
     return match_renamed(listed, [_named(one) for one in known])

@@ -10,7 +10,6 @@ from zoneinfo import available_timezones
 from headgate.storage.channels.channel_overview import NamedChannel, find_channels
 from headgate.storage.channels.channels import Account, list_accounts
 from headgate.storage.database import Tx
-from headgate.storage.listings.series import Series, get_series
 from headgate.storage.reminders.reminder_overview import FullReminder, get_reminder
 from headgate.storage.sending.run_overview import RunLine, get_run
 from headgate.web.errors import not_found
@@ -35,13 +34,6 @@ async def known_account(tx: Tx, account_id: UUID) -> Account:
         if account.id == account_id:
             return account
     raise not_found("There is no such account.")
-
-
-async def known_series(tx: Tx, series_id: UUID, *, user_id: UUID) -> Series:
-    series = await get_series(tx, series_id, user_id=user_id)
-    if series is None:
-        raise not_found("There is no such series.")
-    return series
 
 
 async def known_channel(tx: Tx, channel_id: UUID) -> NamedChannel:

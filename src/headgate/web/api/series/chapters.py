@@ -12,12 +12,12 @@ from pydantic import BaseModel, Field
 from headgate.domain.errors import UserError
 from headgate.domain.listings.chapters import canonical_number
 from headgate.domain.text import typed_text
+from headgate.intake.listings.series import get_series
 from headgate.outflow.notifications import reading
 from headgate.storage.channels.channel_overview import ChannelPlace
 from headgate.storage.database import Tx
 from headgate.storage.listings import series
 from headgate.storage.listings.series import Chapter, ChapterPlace, Release, Series
-from headgate.web.api.series.series import known_series
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import Routes, scope
@@ -103,7 +103,7 @@ async def list_all(
     place = read_channel_place(before) if before else None
     below = None if place is None else ChapterPlace(place.title, place.id)
     async with site.transaction() as tx:
-        known = await known_series(tx, series_id, user_id=caller.user_id)
+        known = await get_series(tx, series_id, user_id=caller.user_id)
         found = await series.list_chapters(tx, series_id, below=below, limit=limit + 1)
         shown = found[:limit]
         releases = await series.list_releases(tx, [chapter.id for chapter in shown])
@@ -131,7 +131,7 @@ async def read_up_to(
 ) -> ProgressAnswer:
     """Note a chapter and all before it as read; it never takes anything back."""
     async with site.transaction() as tx:
-        known = await known_series(tx, series_id, user_id=caller.user_id)
+        known = await get_series(tx, series_id, user_id=caller.user_id)
         chapter = await _named(tx, known, body.chapter)
         await reading.mark_read_up_to(tx, chapter.id, user_id=caller.user_id, now=site.parts.clock.now())
         return await _progress(tx, series_id, user_id=caller.user_id)
@@ -143,14 +143,14 @@ async def unread_from(
 ) -> ProgressAnswer:
     """Note a chapter and all after it as not read."""
     async with site.transaction() as tx:
-        known = await known_series(tx, series_id, user_id=caller.user_id)
+        known = await get_series(tx, series_id, user_id=caller.user_id)
         named = await _named(tx, known, chapter)
         await reading.mark_unread_from(tx, named.id, user_id=caller.user_id, now=site.parts.clock.now())
         return await _progress(tx, series_id, user_id=caller.user_id)
 
 
 async def _progress(tx: Tx, series_id: UUID, *, user_id: UUID) -> ProgressAnswer:
-    known = await known_series(tx, series_id, user_id=user_id)
+    known = await get_series(tx, series_id, user_id=user_id)
     unread = await reading.count_unread(tx, [series_id], user_id=user_id)
     return ProgressAnswer(series_id=series_id, read_chapter=known.read_chapter, unread=unread[series_id])
 

@@ -7,8 +7,9 @@ from uuid import UUID
 from fastapi import HTTPException, Response, UploadFile
 from pydantic import BaseModel, Field
 
-from headgate.domain.listings.opml import LARGEST_BYTES, LONGEST_ADDRESS, LONGEST_TITLE, OpmlFeed
+from headgate.domain.listings.opml import LARGEST_BYTES, LONGEST_ADDRESS, OpmlFeed
 from headgate.domain.listings.title_patterns import LONGEST_PATTERN
+from headgate.domain.text import MAX_TITLE_LENGTH
 from headgate.intake.listings.opml import PLATFORM, OpmlLists, Refusal
 from headgate.intake.listings.sources import NewSource
 from headgate.kernel.logs import mask_url
@@ -28,7 +29,7 @@ class FeedWish(BaseModel):
     """A feed, or a page that names one; with a series it brings that, else its entries are posts."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS)
-    series: str = Field(default="", max_length=LONGEST_TITLE, description="Title of the series it brings.")
+    series: str = Field(default="", max_length=MAX_TITLE_LENGTH, description="Title of the series it brings.")
     pattern: str = Field(
         default="", max_length=LONGEST_PATTERN, description="Which entries belong to the series."
     )

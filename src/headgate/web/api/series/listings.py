@@ -13,11 +13,11 @@ from headgate.domain.breaker import Breaker, BreakerState, state_of
 from headgate.domain.listings.rhythm import tier_text
 from headgate.domain.streams.schedule import Tier
 from headgate.domain.words.listing_words import TROUBLES, Trouble, look_reason_text
-from headgate.intake.listings.host_pace import set_host_pace
+from headgate.intake.listings.host_pace import get_host, set_host_pace
+from headgate.intake.listings.series import check_now, pin_source
 from headgate.kernel.logs import mask_url
 from headgate.storage.channels.channel_overview import FIRST, ChannelPlace
 from headgate.storage.database import Tx
-from headgate.storage.listings.hosts import HostName
 from headgate.storage.listings.listing_overview import (
     HostState,
     ListingPlace,
@@ -30,7 +30,6 @@ from headgate.storage.listings.listing_overview import (
     list_tier_changes,
     list_troubled_listings,
 )
-from headgate.storage.listings.listings import ask_listing, pin_tier
 from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import Routes, scope
 from headgate.web.errors import not_found
@@ -210,7 +209,7 @@ async def look(site: CurrentSite, channel_id: UUID) -> ListingAnswer:
     """Let a listing be looked at now; one that is gone gets another chance."""
     now = site.parts.clock.now()
     async with site.transaction() as tx:
-        await ask_listing(tx, channel_id, now=now)
+        await check_now(tx, [channel_id], now=now)
         return ListingAnswer.of(await _known(tx, channel_id), now=now)
 
 
@@ -219,7 +218,7 @@ async def set_tier(site: CurrentSite, channel_id: UUID, body: TierWish) -> Listi
     """Fix how often a listing is looked at, or let its rhythm decide again."""
     now = site.parts.clock.now()
     async with site.transaction() as tx:
-        await pin_tier(tx, channel_id, tier=body.tier, now=now)
+        await pin_source(tx, channel_id, body.tier, now=now)
         return ListingAnswer.of(await _known(tx, channel_id), now=now)
 
 
@@ -256,22 +255,10 @@ async def set_pace(site: CurrentSite, platform: str, name: str, body: HostPaceBo
     """Set how many requests a minute a host gets; checks that wait for it are planned anew."""
     parts = site.parts
     async with site.transaction() as tx:
-        await _known_host(tx, platform, name)
-        await set_host_pace(
-            tx,
-            parts.links,
-            HostName(platform, name),
-            per_minute=None if body.per_minute == "default" else body.per_minute,
-            clock=parts.clock,
-        )
-        return HostAnswer.of(await _known_host(tx, platform, name), now=parts.clock.now())
-
-
-async def _known_host(tx: Tx, platform: str, name: str) -> HostState:
-    for host in await list_hosts(tx, name=name):
-        if host.platform == platform:
-            return host
-    raise not_found("There is no such host.")
+        host = await get_host(tx, f"{platform}/{name}")
+        per_minute = None if body.per_minute == "default" else body.per_minute
+        host = await set_host_pace(tx, parts.links, host, per_minute=per_minute, clock=parts.clock)
+        return HostAnswer.of(host, now=parts.clock.now())
 
 
 async def _known(tx: Tx, channel_id: UUID) -> ListingState:

@@ -10,9 +10,9 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from headgate.domain.listings.opml import LONGEST_ADDRESS, LONGEST_TITLE
-from headgate.domain.text import containing, typed_text
-from headgate.intake.listings.requests import detach, remove_series
+from headgate.domain.listings.opml import LONGEST_ADDRESS
+from headgate.domain.text import MAX_TITLE_LENGTH, containing, typed_text
+from headgate.intake.listings.series import get_series, remove_series, remove_source, rename_series
 from headgate.intake.listings.sources import NewSource, SourceAdded
 from headgate.kernel.logs import mask_url
 from headgate.outflow.notifications import reading
@@ -26,7 +26,6 @@ from headgate.web.api.series.source_wishes import FoundAnswer, SourceWish, find_
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_series_place, write_series_place
 from headgate.web.door import Routes, scope
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite, Site
 
 routes = Routes("/api/v1", in_schema=True)
@@ -84,11 +83,11 @@ class AddedAnswer(FullSeriesAnswer):
 class SeriesWish(SourceWish):
     """A listing that is to bring a series; without a title it is called as the listing is."""
 
-    title: str = Field(default="", max_length=LONGEST_TITLE)
+    title: str = Field(default="", max_length=MAX_TITLE_LENGTH)
 
 
 class Renaming(BaseModel):
-    title: str = Field(max_length=LONGEST_TITLE)
+    title: str = Field(max_length=MAX_TITLE_LENGTH)
 
 
 class FindingsAnswer(BaseModel):
@@ -155,8 +154,7 @@ async def rename(
 ) -> FullSeriesAnswer:
     """Give a series another title, which stays."""
     async with site.transaction() as tx:
-        await series.rename_series(tx, series_id, title=typed_title(body.title))
-        await publish(tx, Event("series"))
+        await rename_series(tx, series_id, body.title)
         return await _full(tx, series_id, user_id=caller.user_id, now=site.parts.clock.now())
 
 
@@ -164,8 +162,6 @@ async def rename(
 async def delete(site: CurrentSite, series_id: UUID) -> None:
     """Delete a series with its chapters, for everybody, and the sources that are there for it alone."""
     async with site.transaction() as tx:
-        if await series.get_series(tx, series_id) is None:
-            raise not_found("There is no such series.")
         await remove_series(tx, series_id, now=site.parts.clock.now())
 
 
@@ -175,7 +171,7 @@ async def add_source(
 ) -> AddedAnswer:
     """Let one more listing bring a series; one that does so already gets this pattern and language."""
     async with site.transaction() as tx:
-        await known_series(tx, series_id, user_id=caller.user_id)
+        await get_series(tx, series_id, user_id=caller.user_id)
     found = await body.find(site)
     source = NewSource(found, series_id=series_id, pattern=body.kept_pattern, language=body.kept_language)
     return await _add(site, body.platform, source, user_id=caller.user_id)
@@ -190,17 +186,7 @@ async def delete_source(site: CurrentSite, series_id: UUID, channel_id: UUID) ->
     One that is there for this series alone goes with what it brought; of another, that stays as removed.
     """
     async with site.transaction() as tx:
-        sources = await series.list_series_sources(tx, series_id)
-        if all(source.channel_id != channel_id for source in sources):
-            raise not_found("This listing does not bring this series.")
-        await detach(tx, series_id, channel_id, now=site.parts.clock.now())
-
-
-async def known_series(tx: Tx, series_id: UUID, *, user_id: UUID) -> Series:
-    found = await series.get_series(tx, series_id, user_id=user_id)
-    if found is None:
-        raise not_found("There is no such series.")
-    return found
+        await remove_source(tx, series_id, channel_id, now=site.parts.clock.now())
 
 
 async def _add(site: Site, platform: str, source: NewSource, *, user_id: UUID) -> AddedAnswer:
@@ -208,7 +194,7 @@ async def _add(site: Site, platform: str, source: NewSource, *, user_id: UUID) -
     now = site.parts.clock.now()
     async with site.transaction() as tx:
         if source.series_id is not None:
-            await known_series(tx, source.series_id, user_id=user_id)
+            await get_series(tx, source.series_id, user_id=user_id)
         added = await site.sources.add_in(tx, account, source, now=now)
         await publish(tx, Event("series"))
         full = await _full(tx, _series_of(added), user_id=user_id, now=now)
@@ -222,7 +208,7 @@ def _series_of(added: SourceAdded) -> UUID:
 
 
 async def _full(tx: Tx, series_id: UUID, *, user_id: UUID, now: datetime) -> FullSeriesAnswer:
-    known = await known_series(tx, series_id, user_id=user_id)
+    known = await get_series(tx, series_id, user_id=user_id)
     (shown,) = await _answers(tx, [known], user_id)
     sources = await series.list_series_sources(tx, series_id)
     states = await get_listing_states(tx, [source.channel_id for source in sources])

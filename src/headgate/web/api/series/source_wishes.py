@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field
 
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import UserError
-from headgate.domain.listings.opml import LONGEST_ADDRESS, LONGEST_TITLE
+from headgate.domain.listings.opml import LONGEST_ADDRESS
 from headgate.domain.listings.title_patterns import LONGEST_PATTERN, TitlePattern
-from headgate.domain.text import typed_text
+from headgate.domain.text import MAX_TITLE_LENGTH, typed_text
 from headgate.kernel.logs import mask_url
 from headgate.outflow.notifications.follows import checked_languages
 from headgate.web.parts import Site
@@ -83,7 +83,7 @@ async def find_listings(site: Site, platform: str, query: str) -> Sequence[Found
 
 def typed_title(title: str) -> str:
     """Return a title as it is kept, or say that there is none."""
-    text = typed_text(title, max_length=LONGEST_TITLE)
+    text = typed_text(title, max_length=MAX_TITLE_LENGTH)
     if not text:
         raise UserError("A series needs a title.", remedy="Write what it is to be called.")
     return text

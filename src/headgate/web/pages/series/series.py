@@ -11,12 +11,11 @@ from uuid import UUID
 from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
 
-from headgate.domain.errors import UserError
-from headgate.domain.text import containing, typed_text
-from headgate.intake.listings.requests import remove_series
+from headgate.domain.errors import NotFound, UserError
+from headgate.domain.text import MAX_TITLE_LENGTH, containing, typed_text
+from headgate.intake.listings.series import get_series, remove_series, rename_series
 from headgate.outflow.notifications import follows, reading
 from headgate.storage.database import Tx
-from headgate.storage.events import Event, publish
 from headgate.storage.listings import series
 from headgate.storage.listings.series import Chapter, SeriesName
 from headgate.storage.notifications.follows import Subject
@@ -25,7 +24,6 @@ from headgate.web.cursors import read_series_place, write_series_place
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.errors import not_found
 from headgate.web.pages.decisions import Decision, ask
-from headgate.web.pages.known import known_series
 from headgate.web.pages.notifications.following import read_switches
 from headgate.web.pages.series.source_views import view_sources
 from headgate.web.parts import CurrentSite, Site
@@ -35,7 +33,6 @@ routes = Routes()
 
 PAGE_LENGTH = 50
 CHAPTERS = 50
-LONGEST_TITLE = 500
 
 
 @dataclass(frozen=True)
@@ -143,13 +140,8 @@ async def unread_from(
 async def rename(
     site: CurrentSite, caller: CurrentCaller, series_id: UUID, title: Annotated[str, Form()] = ""
 ) -> Response:
-    wanted = typed_text(title, max_length=LONGEST_TITLE)
-
     async def change(tx: Tx) -> None:
-        if not wanted:
-            raise UserError("A series needs a title.", remedy="Write one.")
-        await series.rename_series(tx, series_id, title=wanted)
-        await publish(tx, Event("series"))
+        await rename_series(tx, series_id, title)
 
     return await act_on_series(site, caller, series_id, change)
 
@@ -157,7 +149,7 @@ async def rename(
 @routes.get("/series/{series_id}/remove", door=SIGNED_IN)
 async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> Response:
     async with site.transaction() as tx:
-        known = await known_series(tx, series_id, user_id=caller.user_id)
+        known = await get_series(tx, series_id, user_id=caller.user_id)
     decision = Decision(
         about=known.title,
         part="series",
@@ -175,9 +167,8 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) 
 
 
 @routes.post("/series/{series_id}/remove", door=SIGNED_IN)
-async def remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> Response:
+async def remove(site: CurrentSite, series_id: UUID) -> Response:
     async with site.transaction() as tx:
-        await known_series(tx, series_id, user_id=caller.user_id)
         await remove_series(tx, series_id, now=site.parts.clock.now())
     return RedirectResponse("/series", status_code=303)
 
@@ -188,8 +179,10 @@ async def act_on_series(
     """Do something to a series and show it again; if it cannot be done, with the reason."""
     try:
         async with site.transaction() as tx:
-            await known_series(tx, series_id, user_id=caller.user_id)
+            await get_series(tx, series_id)
             await act(tx)
+    except NotFound:
+        raise
     except UserError as error:
         return await render_series(site, caller, series_id, problem=mend(error))
     query = f"?{urlencode({'below': below})}" if below else ""
@@ -200,7 +193,7 @@ async def render_series(
     site: Site, caller: Caller, series_id: UUID, *, below: UUID | None = None, problem: str = ""
 ) -> Response:
     async with site.transaction() as tx:
-        known = await known_series(tx, series_id, user_id=caller.user_id)
+        known = await get_series(tx, series_id, user_id=caller.user_id)
         place = await _known_chapter(tx, series_id, below) if below else None
         chapters = await series.list_chapters(tx, series_id, below=place, limit=CHAPTERS + 1)
         shown = chapters[:CHAPTERS]
@@ -220,6 +213,7 @@ async def render_series(
         below=below,
         following=shown[-1].id if len(chapters) > CHAPTERS else None,
         problem=problem,
+        max_title_length=MAX_TITLE_LENGTH,
     )
     page.status_code = 422 if problem else 200
     return page

@@ -1,0 +1,128 @@
+"""Actions on series and their sources: rename, check now, pin how often, remove.
+
+Adding a source is in `sources`. Each action works in the caller's transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from headgate.domain.errors import NotFound, UserError
+from headgate.domain.streams.schedule import Tier
+from headgate.domain.text import MAX_TITLE_LENGTH, typed_text
+from headgate.intake.channels.requests import remove_channel
+from headgate.storage.channels.requests import Holdings
+from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish
+from headgate.storage.listings import listings, series
+from headgate.storage.listings.series import NOBODY, Series, SeriesSource
+from headgate.storage.notifications.follows import list_watched_channels
+
+
+async def get_series(tx: Tx, series_id: UUID, *, user_id: UUID = NOBODY) -> Series:
+    """Return a series as a user sees it."""
+    found = await series.get_series(tx, series_id, user_id=user_id)
+    if found is None:
+        raise _no_series()
+    return found
+
+
+async def get_source(tx: Tx, series_id: UUID, channel_id: UUID) -> SeriesSource:
+    """Return one source of a series."""
+    for source in await series.list_series_sources(tx, series_id):
+        if source.channel_id == channel_id:
+            return source
+    raise NotFound("This series has no such source.")
+
+
+async def rename_series(tx: Tx, series_id: UUID, title: str) -> str:
+    """Give a series another title, which no source changes back; returns it as it is stored."""
+    title = check_title(title)
+    if not await series.rename_series(tx, series_id, title=title):
+        raise _no_series()
+    await publish(tx, Event("series"))
+    return title
+
+
+async def check_now(tx: Tx, channel_ids: Sequence[UUID], *, now: datetime) -> None:
+    """Check sources now, whatever their schedule says; one that is gone gets another chance."""
+    for channel_id in channel_ids:
+        if not await listings.ask_listing(tx, channel_id, now=now):
+            raise _no_source()
+    await publish(tx, Event("series"))
+
+
+async def pin_source(tx: Tx, channel_id: UUID, tier: Tier | None, *, now: datetime) -> None:
+    """Pin how often a source is checked; None lets its own rhythm decide again."""
+    if not await listings.pin_tier(tx, channel_id, tier=tier, now=now):
+        raise _no_source()
+    await publish(tx, Event("series"))
+
+
+async def list_lone_sources(tx: Tx, series_id: UUID) -> list[SeriesSource]:
+    """Return the sources that are there for this series alone.
+
+    Those take all entries of their listing, bring no other series, and nobody follows them by themselves.
+    """
+    sources = await series.list_series_sources(tx, series_id)
+    channel_ids = [source.channel_id for source in sources]
+    brings = await listings.list_sources(tx, channel_ids)
+    followed = await list_watched_channels(tx, channel_ids)
+    return [
+        source
+        for source in sources
+        if not source.pattern and len(brings[source.channel_id]) == 1 and source.channel_id not in followed
+    ]
+
+
+async def remove_series(tx: Tx, series_id: UUID, *, now: datetime) -> list[SeriesSource]:
+    """Delete a series with its chapters, and the sources that are there for it alone; returns those."""
+    lone = await list_lone_sources(tx, series_id)
+    for source in lone:
+        await remove_channel(tx, source.channel_id, now=now)
+    if not await series.delete_series(tx, series_id):
+        raise _no_series()
+    await publish(tx, Event("series"))
+    return lone
+
+
+async def remove_source(tx: Tx, series_id: UUID, channel_id: UUID, *, now: datetime) -> bool:
+    """Remove a source from a series; true if it was there for it alone, and is deleted."""
+    await get_source(tx, series_id, channel_id)
+    is_lone = any(one.channel_id == channel_id for one in await list_lone_sources(tx, series_id))
+    if is_lone:
+        await remove_channel(tx, channel_id, now=now)
+        await series.drop_empty_chapters(tx, series_id)
+    else:
+        await series.delete_source(tx, series_id=series_id, channel_id=channel_id, now=now)
+    await publish(tx, Event("series"))
+    return is_lone
+
+
+async def remove_feed(tx: Tx, channel_id: UUID, *, now: datetime) -> Holdings:
+    """Delete a feed with its posts and with the releases that it brought; returns what that was."""
+    holdings = await remove_channel(tx, channel_id, now=now)
+    await publish(tx, Event("series"))
+    return holdings
+
+
+def check_title(title: str) -> str:
+    """Return the title of a series as it is stored, or say what is wrong with it."""
+    text = typed_text(title, max_length=MAX_TITLE_LENGTH + 1)
+    if not text:
+        raise UserError("A series needs a title.", remedy="Write what to call it.", field="title")
+    if len(text) > MAX_TITLE_LENGTH:
+        raise UserError(
+            f"A title has at most {MAX_TITLE_LENGTH} characters.", remedy="Shorten it.", field="title"
+        )
+    return text
+
+
+def _no_source() -> NotFound:
+    return NotFound("There is no such source.")
+
+
+def _no_series() -> NotFound:
+    return NotFound("There is no such series.")
