@@ -35,7 +35,7 @@ def run(*arguments: str) -> Result:
 
 def remedy_of(result: Result) -> str:
     assert isinstance(result.exception, UserError), result.output
-    return str(result.exception)
+    return f"{result.exception.message} {result.exception.terminal_remedy}"
 
 
 class Book:

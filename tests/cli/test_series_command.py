@@ -97,7 +97,7 @@ def test_a_series_that_is_not_there_is_told_with_the_nearest(shelf: Ledger) -> N
             "series", *command, "Salt Rod"
         )
     assert "Nothing was found for 'Pepper' on simulated." in shelf.refused("series", "add", "Pepper")
-    assert "There are: " in shelf.refused("series", "add", "x", "--platform", "nowhere")
+    assert "Available: " in shelf.refused("series", "add", "x", "--platform", "nowhere")
 
 
 def test_following_says_how_and_again_changes_it(shelf: Ledger) -> None:

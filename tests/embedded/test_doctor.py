@@ -257,7 +257,7 @@ def test_an_embedded_database_of_another_version_is_named(environment: dict[str,
     code, checks = _doctor(environment | {"HEADGATE_DATA_DIR": str(folder)})
     assert code == 1
     assert "made by PostgreSQL 17" in checks["server"]["message"]
-    assert "headgate db backup" in checks["server"]["remedy"]
+    assert "Make a backup" in checks["server"]["remedy"]
 
 
 def test_a_key_file_for_all_is_named(tmp_path: Path) -> None:

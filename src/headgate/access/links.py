@@ -56,6 +56,7 @@ async def create_entry_link(database: Database, ids: Ids, real_clock: Clock | No
     if user is None or user.password_hash != _NO_PASSWORD:
         raise UserError(
             f"The user {DEMO_USER!r} was not made by the demo, which lets nobody in as somebody else.",
-            remedy="Begin with an empty library: headgate demo --fresh",
+            remedy="Start with an empty library.",
+            command="headgate demo --fresh",
         )
     return EntryLink(new_token(), user.id)

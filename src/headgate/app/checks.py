@@ -50,13 +50,13 @@ class Check:
 
 
 def failed(name: str, error: UserError) -> Check:
-    return Check(name, "fail", error.message, error.remedy)
+    return Check(name, "fail", error.message, error.terminal_remedy)
 
 
 def check_folder(folder: Path) -> Check:
     """Look whether files can be made there, or in the nearest folder above that exists; makes none."""
     place = nearest_existing(folder)
-    remedy = "Mend its permissions, or set HEADGATE_DATA_DIR to a folder of yours."
+    remedy = "Fix its permissions, or set HEADGATE_DATA_DIR to a folder of yours."
     if not place.is_dir():
         return Check("data folder", "fail", f"{place} is not a folder.", remedy)
     if not os.access(place, os.W_OK | os.X_OK):

@@ -33,7 +33,8 @@ def connector_of(desk: Desk, platform: str) -> Connector:
         known = ", ".join(sorted(connectors))
         raise UserError(
             f"There is no connector for the platform {platform!r} in this installation.",
-            remedy=f"There are: {known}." if known else "None is installed yet; `headgate demo` has one.",
+            remedy=f"Available: {known}." if known else "None is installed yet; the demo has one.",
+            command="" if known else "headgate demo",
         )
     return connectors[platform]
 

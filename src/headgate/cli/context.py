@@ -52,9 +52,7 @@ async def open_desk() -> AsyncGenerator[Desk, None]:
     settings = load_settings()
     async with open_server(settings) as url:
         if not (await schema_status(url)).current:
-            raise UserError(
-                "The database is not up to date.", remedy="Run `headgate db migrate`, or start Headgate once."
-            )
+            raise UserError("The database is not up to date.", command="headgate db migrate")
         database = Database(url, RealClock(), size=2, name="headgate command")
         await database.open()
         try:

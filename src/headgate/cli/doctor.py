@@ -41,7 +41,7 @@ def _examine() -> Sequence[Check]:
     try:
         settings = load_settings()
     except SettingsError as error:
-        remedy = "Mend it there or unset it; `headgate config path` says where the settings file is."
+        remedy = "Correct it there or unset it. Run `headgate config path` to see where the settings file is."
         return [Check("settings", "fail", line, remedy) for line in str(error).splitlines()]
     return asyncio.run(examine(settings, RealClock()))
 

@@ -34,7 +34,9 @@ FAULT = 70
 INTERRUPTED = 130
 OUTPUT_CLOSED = 141
 
-_SETTINGS_REMEDY = "Mend it there or unset it; `headgate config path` says where the settings file is."
+_SETTINGS_REMEDY = (
+    "Correct it there or unset it. Run `headgate config path` to see where the settings file is."
+)
 
 
 @contextmanager
@@ -65,7 +67,7 @@ def explain(error: Exception) -> tuple[int, list[str]]:
 
     error = _innermost(error)
     if isinstance(error, UserError):
-        return error.exit_code, [error.message, *filter(None, [error.remedy])]
+        return error.exit_code, [error.message, *filter(None, [error.terminal_remedy])]
     if isinstance(error, SettingsError):
         return SETTINGS_WRONG, [*str(error).splitlines(), _SETTINGS_REMEDY]
     if isinstance(error, Collided):
@@ -77,7 +79,7 @@ def explain(error: Exception) -> tuple[int, list[str]]:
     if is_away(error):
         return DATABASE_AWAY, [
             f"The database cannot be reached: {reason}.",
-            "Look at the server and at HEADGATE_DATABASE_URL; `headgate doctor` names the fault.",
+            "Check the server and HEADGATE_DATABASE_URL, or run `headgate doctor` to find the cause.",
         ]
     return FAULT, [
         f"Something went wrong: {type(error).__name__}: {reason}.",

@@ -153,7 +153,7 @@ async def _find(access: Access, name: str) -> User:
     async with access.transaction() as tx:
         user = await get_user_by_name(tx, name)
     if user is None:
-        raise NotFound(f"There is no user {name!r}.", remedy="`headgate user list` shows them.")
+        raise NotFound(f"There is no user {name!r}.", command="headgate user list")
     return user
 
 

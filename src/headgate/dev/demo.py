@@ -49,8 +49,8 @@ def _remove_demo(settings: Settings) -> None:
     if is_embedded_running(settings):
         raise UserError(
             "The demo is running; its library cannot be removed.",
-            remedy="Stop it with Ctrl-C. If it was killed, run `headgate demo` and stop that: its database"
-            " ends with it.",
+            remedy="Stop it with Ctrl-C. If it was killed, start it again and stop it.",
+            command="headgate demo",
         )
     if settings.data.dir.exists():
         shutil.rmtree(settings.data.dir)

@@ -28,12 +28,20 @@ class UserError(HeadgateError):
 
     exit_code = 1
 
-    def __init__(self, message: str, *, remedy: str = "", field: str = "") -> None:
+    def __init__(self, message: str, *, remedy: str = "", command: str = "", field: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.remedy = remedy
+        self.remedy = remedy.strip()
+        """What to do, for people at a page, a program and a terminal alike."""
+        self.command = command
+        """The command that helps; only the CLI shows it."""
         self.field = field
         """The input that the error is about, by the name that it has everywhere; empty if there is none."""
+
+    @property
+    def terminal_remedy(self) -> str:
+        """What to do, with the command for it."""
+        return " ".join(filter(None, [self.remedy, f"Run `{self.command}`." if self.command else ""]))
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}".strip()

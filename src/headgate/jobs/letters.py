@@ -68,7 +68,7 @@ async def _close(tx: Tx, letter_id: UUID, *, state: State, now: datetime) -> Dea
     closed = await dead_letters.close_dead_letter(tx, letter_id, state=state, now=now)
     letter = await dead_letters.get_dead_letter(tx, letter_id)
     if letter is None:
-        raise UserError(f"There is no dead letter {letter_id}.", remedy="`headgate jobs list` shows them.")
+        raise UserError(f"There is no dead letter {letter_id}.", command="headgate jobs list")
     if not closed:
         raise UserError(f"The dead letter {letter_id} was {letter.state} before.")
     return letter

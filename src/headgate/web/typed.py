@@ -5,8 +5,6 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.datastructures import FormData
 
-from headgate.domain.errors import UserError
-
 _MOST_FIELDS = 10_000
 _LARGEST_FIELD_BYTES = 8 * 1000 * 1000
 """Room for the ids of a hundred thousand groups; what a whole request may have is limited before."""
@@ -17,11 +15,6 @@ AROUND_A_FILE_BYTES = 64 * 1024
 async def read_form(request: Request) -> FormData:
     """Return the fields of a form; it is read once, whoever asks first."""
     return await request.form(max_fields=_MOST_FIELDS, max_part_size=_LARGEST_FIELD_BYTES)
-
-
-def mend(error: UserError) -> str:
-    """Return what is wrong and what to do, to somebody who has a page and no command line."""
-    return error.message if "`headgate " in error.remedy else str(error)
 
 
 def local_path(target: str) -> str:

@@ -73,7 +73,7 @@ def add(
             if not await insert_account(tx, account, now=desk.clock.now()):
                 raise UserError(
                     f"There is an account {platform}/{name} already.",
-                    remedy=f"`headgate account login {name}` signs it in again.",
+                    command=f"headgate account login {name}",
                 )
             if signed_in is not None:
                 await _store(tx, desk, account.id, signed_in)

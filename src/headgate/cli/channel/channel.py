@@ -67,7 +67,7 @@ def add(
             except WorkError as error:
                 raise UserError(
                     f"The channels of {known.name} cannot be listed: {error}.",
-                    remedy="`headgate account list` shows the state of the account.",
+                    command="headgate account list",
                 ) from error
             home = discovery.home_of(links, reference)
         async with desk.database.transaction() as tx:
@@ -190,7 +190,7 @@ async def _switch_topic(desk: Desk, channel: str, topic: str, *, enabled: bool) 
         if topic not in {one.key for one in await list_topics(tx, named.id)}:
             raise UserError(
                 f"There is no topic {topic!r} in {named.title}.",
-                remedy=f"`headgate channel show {named.key}` lists its topics.",
+                command=f"headgate channel show {named.key}",
             )
         await switch_topic(tx, named.id, topic, enabled=enabled, now=desk.clock.now())
     becomes = "judged by its settings" if enabled else "kept as rejected"
@@ -216,7 +216,7 @@ def rescan(
     Judging makes no call to the platform. Either way nothing that a person added is lost.
     """
     if wait and not reset:
-        raise UserError("--wait goes with --reset.", remedy="`headgate explain` shows how far judging is.")
+        raise UserError("--wait goes with --reset.", command="headgate explain")
 
     async def ask(desk: Desk) -> None:
         async with desk.database.transaction() as tx:

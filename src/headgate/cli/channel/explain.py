@@ -88,7 +88,7 @@ async def _explain_stream(desk: Desk, channel: str, *, as_json: bool) -> None:
     if explanation is None:
         raise UserError(
             f"{named.title} has no messages of its own.",
-            remedy="`headgate channel list` shows the channels.",
+            command="headgate channel list",
         )
     if as_json:
         print_json(as_document(explanation))

@@ -28,7 +28,7 @@ MissIds = Annotated[
 ]
 
 _STATES: tuple[State, ...] = get_args(State)
-_LIST_REMEDY = "`headgate miss list` shows what there is."
+_LIST_COMMAND = "headgate miss list"
 
 
 @app.command("list")
@@ -78,7 +78,7 @@ def retry(
             chosen = None if references is None else [await _find(tx, one) for one in references]
             retried = await retry_misses(tx, chosen, channel_id=channel_id, now=desk.clock.now())
             if chosen is not None and (unknown := set(chosen) - set(retried.ids)):
-                raise UserError(f"There is no miss {min(unknown)}.", remedy=_LIST_REMEDY)
+                raise UserError(f"There is no miss {min(unknown)}.", command=_LIST_COMMAND)
         if retried.ids or not retried.left_out:
             typer.echo(_worded(len(retried.ids)))
         if retried.left_out:
@@ -97,7 +97,7 @@ def _uuid(text: str | None, name: str) -> UUID | None:
     try:
         return None if text is None else UUID(text)
     except ValueError as error:
-        raise UserError(f"{text!r} is no id of a {name}.", remedy=_LIST_REMEDY) from error
+        raise UserError(f"{text!r} is no id of a {name}.", command=_LIST_COMMAND) from error
 
 
 def _state(text: str | None) -> State | None:
@@ -117,7 +117,7 @@ async def _find(tx: Tx, reference: str) -> UUID:
         found = await misses.list_by_ending(tx, reference.lower())
     if len(found) != 1:
         problem = "Several misses end" if found else "No miss ends"
-        raise UserError(f"{problem} with {reference!r}.", remedy=_LIST_REMEDY)
+        raise UserError(f"{problem} with {reference!r}.", command=_LIST_COMMAND)
     return found[0]
 
 

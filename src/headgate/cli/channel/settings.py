@@ -127,7 +127,8 @@ def _known(name: str) -> str:
         meant = f"Did you mean {near}? " if near else ""
         raise UserError(
             f"There is no setting {name!r}.",
-            remedy=f"{meant}`headgate channel settings --global` lists them.",
+            remedy=meant,
+            command="headgate channel settings --global",
         )
     return name
 
@@ -185,7 +186,7 @@ async def _get_layer(tx: Tx, place: Place) -> Stored:
         if layer is None:
             raise UserError(
                 f"There is no topic {place.topic!r} in this channel.",
-                remedy="`headgate channel show` lists its topics.",
+                command="headgate channel show",
             )
         return layer.settings
     layer = await intake_settings.get_channel(tx, place.channel_id)

@@ -31,7 +31,7 @@ All = Annotated[bool, typer.Option("--all", help="All open dead letters.")]
 
 ENDING_LENGTH = 12
 _ALL_LETTERS = 1_000_000
-_LIST_REMEDY = "`headgate jobs list` shows what there is."
+_LIST_COMMAND = "headgate jobs list"
 
 
 @app.command("list")
@@ -85,7 +85,7 @@ def show(
             if (job_id := _job_number(reference)) is not None:
                 job, lines = await engine.get_job(tx, job_id), await engine.list_job_log(tx, job_id)
                 if job is None and not lines:
-                    raise UserError(f"There is no job {job_id}.", remedy=_LIST_REMEDY)
+                    raise UserError(f"There is no job {job_id}.", command=_LIST_COMMAND)
                 if as_json:
                     print_json({"id": job_id, "job": job, "log": lines})
                 else:
@@ -166,7 +166,7 @@ def cancel(
     async def take_away(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             if not await wake.cancel(tx, [Wake(kind, key)]):
-                raise UserError(f"No job of {kind} {key} is queued or running.", remedy=_LIST_REMEDY)
+                raise UserError(f"No job of {kind} {key} is queued or running.", command=_LIST_COMMAND)
         typer.echo(f"The job of {kind} {key} is cancelled.")
 
     at_desk(take_away)
@@ -198,7 +198,7 @@ async def _find_letter(tx: Tx, reference: str) -> UUID:
     """Return the letter that a whole id or the ending of one names."""
     if _job_number(reference) is not None:
         raise UserError(
-            f"{reference} is a job's number, and this needs a dead letter's id.", remedy=_LIST_REMEDY
+            f"{reference} is a job's number, and this needs a dead letter's id.", command=_LIST_COMMAND
         )
     try:
         return UUID(reference)
@@ -206,14 +206,14 @@ async def _find_letter(tx: Tx, reference: str) -> UUID:
         found = await dead_letters.list_by_ending(tx, reference.lower())
     if len(found) != 1:
         problem = "Several dead letters end" if found else "No dead letter ends"
-        raise UserError(f"{problem} with {reference!r}.", remedy=_LIST_REMEDY)
+        raise UserError(f"{problem} with {reference!r}.", command=_LIST_COMMAND)
     return found[0]
 
 
 async def _get_letter(tx: Tx, reference: str) -> DeadLetter:
     letter = await dead_letters.get_dead_letter(tx, await _find_letter(tx, reference))
     if letter is None:
-        raise UserError(f"There is no dead letter {reference}.", remedy=_LIST_REMEDY)
+        raise UserError(f"There is no dead letter {reference}.", command=_LIST_COMMAND)
     return letter
 
 

@@ -40,12 +40,12 @@ async def get_channel(
     if channel.kind == "listing" and channel.kind not in wanted:
         raise UserError(
             f"{channel.title} is a listing and has no messages of its own.",
-            remedy="`headgate explain` says how it does; `headgate series` and `feed` look after it.",
+            command="headgate explain",
         )
     if channel.kind not in wanted:
         raise UserError(
             f"{channel.title} is a {channel.kind} and has no messages of its own.",
-            remedy="`headgate channel list` shows the channels.",
+            command="headgate channel list",
         )
     return channel
 
@@ -53,9 +53,7 @@ async def get_channel(
 async def _unknown_channel(tx: Tx, reference: str) -> UserError:
     near = nearest(reference, await list_names(tx))
     meant = f"Did you mean {near}? " if near else ""
-    return UserError(
-        f"There is no channel {reference!r}.", remedy=f"{meant}`headgate channel list` shows them all."
-    )
+    return UserError(f"There is no channel {reference!r}.", remedy=meant, command="headgate channel list")
 
 
 def nearest(reference: str, names: list[str]) -> str:
@@ -83,6 +81,4 @@ async def get_account(tx: Tx, reference: str) -> Account:
         raise UserError(f"{len(found)} accounts are called {reference!r}.", remedy=f"Take {listed}.")
     near = nearest(reference, [account.name for account in accounts])
     meant = f"Did you mean {near}? " if near else ""
-    raise UserError(
-        f"There is no account {reference!r}.", remedy=f"{meant}`headgate account list` shows them all."
-    )
+    raise UserError(f"There is no account {reference!r}.", remedy=meant, command="headgate account list")

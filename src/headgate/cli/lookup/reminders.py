@@ -26,6 +26,4 @@ async def get_reminder(tx: Tx, reference: str) -> NamedReminder:
         )
     near = nearest(reference, await list_titles(tx))
     meant = f"Did you mean {near}? " if near else ""
-    raise UserError(
-        f"There is no reminder {reference!r}.", remedy=f"{meant}`headgate reminder list` shows them all."
-    )
+    raise UserError(f"There is no reminder {reference!r}.", remedy=meant, command="headgate reminder list")

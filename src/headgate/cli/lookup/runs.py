@@ -45,6 +45,4 @@ def _unclear(reference: str, found: Sequence[NamedRun]) -> UserError:
 async def _unknown(tx: Tx, reference: str) -> UserError:
     near = nearest(reference, await list_titles(tx))
     meant = f"Did you mean {near}? " if near else ""
-    return UserError(
-        f"There is no run {reference!r}.", remedy=f"{meant}`headgate run list` shows what there is."
-    )
+    return UserError(f"There is no run {reference!r}.", remedy=meant, command="headgate run list")

@@ -36,9 +36,7 @@ async def get_named_series(tx: Tx, reference: str) -> SeriesName:
     if not found:
         near = nearest(reference, await series.list_titles(tx))
         meant = f"Did you mean {near}? " if near else ""
-        raise UserError(
-            f"There is no series {reference!r}.", remedy=f"{meant}`headgate series list` shows them all."
-        )
+        raise UserError(f"There is no series {reference!r}.", remedy=meant, command="headgate series list")
     return _only_one(found, reference)
 
 
@@ -72,7 +70,8 @@ async def get_listing(tx: Tx, reference: str, *, platform: str | None = None) ->
         meant = f"Did you mean {near}? " if near else ""
         raise UserError(
             f"There is no {word} {mask_url(reference)!r}.",
-            remedy=f"{meant}`headgate {shown}` shows what there is.",
+            remedy=meant,
+            command=f"headgate {shown}",
         )
     if len(found) > 1:
         listed = "; ".join(f"{one.id} ({one.platform}, {mask_url(one.key)})" for one in found[:5])
@@ -122,5 +121,5 @@ async def get_chapter(tx: Tx, whole: Series, reference: str) -> Chapter:
         )
     raise UserError(
         f"{whole.title} has no chapter {reference!r}.",
-        remedy=f"`headgate series show {str(whole.id)[-12:]}` lists its chapters.",
+        command=f"headgate series show {str(whole.id)[-12:]}",
     )

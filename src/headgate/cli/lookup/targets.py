@@ -35,7 +35,8 @@ async def _unknown(tx: Tx, reference: str, platform: str) -> UserError:
     meant = f"Did you mean {near}? " if near else ""
     return UserError(
         f"There is no target {reference!r} on {platform}.",
-        remedy=f"{meant}`headgate target refresh ACCOUNT` asks the platform again.",
+        remedy=meant,
+        command="headgate target refresh ACCOUNT",
     )
 
 
@@ -47,8 +48,7 @@ async def platform_of(tx: Tx, account: str) -> str:
     if len(platforms) != 1:
         raise UserError(
             "It is not clear on which platform the targets are.",
-            remedy="Name an account on it with --account."
-            if platforms
-            else "Sign in an account first: `headgate account add`.",
+            remedy="Name an account on it with --account." if platforms else "Sign in an account first.",
+            command="" if platforms else "headgate account add",
         )
     return platforms[0]

@@ -24,7 +24,8 @@ async def get_user(tx: Tx, name: str = "") -> UserLine:
     if not people:
         raise UserError(
             "Nobody may sign in yet, so there is nobody to do this for.",
-            remedy="`headgate user add NAME` adds a user; `headgate up` prints a link that makes the first.",
+            remedy="Add a user, or open the link that Headgate prints when it starts.",
+            command="headgate user add NAME",
         )
     if len(people) > 1:
         names = ", ".join(one.name for one in people[:10])
@@ -47,5 +48,5 @@ def _named(people: list[UserLine], name: str) -> UserLine:
     if found is None:
         near = nearest(name, [one.name for one in people])
         meant = f"Did you mean {near}? " if near else ""
-        raise UserError(f"There is no user {name!r}.", remedy=f"{meant}`headgate user list` shows them.")
+        raise UserError(f"There is no user {name!r}.", remedy=meant, command="headgate user list")
     return found

@@ -141,5 +141,5 @@ def _meant(listed: list[Follow], reference: str, who: UserLine) -> Follow:
     near = nearest(reference, [one.title for one in listed])
     meant = f"Did you mean {near}? " if near else ""
     raise UserError(
-        f"{who.name} does not follow {reference!r}.", remedy=f"{meant}`headgate follow list` shows what is."
+        f"{who.name} does not follow {reference!r}.", remedy=meant, command="headgate follow list"
     )

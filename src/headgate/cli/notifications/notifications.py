@@ -87,7 +87,7 @@ def read(
     """Mark notifications as read: some, or all."""
     if bool(ids) == everything:
         raise UserError(
-            "Which notifications?", remedy="Give ids as `headgate notifications list` shows them, or --all."
+            "Which notifications?", remedy="Give their ids, or --all.", command="headgate notifications list"
         )
 
     async def mark(desk: Desk) -> None:
@@ -131,7 +131,7 @@ async def _find(tx: Tx, references: Sequence[str], who: UserLine) -> list[UUID]:
         if reference not in known:
             raise UserError(
                 f"{who.name} has no notification {reference!r}.",
-                remedy="`headgate notifications list` shows them.",
+                command="headgate notifications list",
             )
     return [known[reference] for reference in wanted]
 

@@ -247,7 +247,7 @@ def repeat(
         if again is None:
             raise UserError(
                 f"Nothing that went out to {meant.name} failed or is uncertain.",
-                remedy="`headgate push history` shows what went out.",
+                command="headgate push history",
             )
         if again.state == "uncertain":
             confirm(f"“{again.title}” may have arrived at {meant.name}. Send it again?", yes=yes)
@@ -288,6 +288,4 @@ async def _get(tx: Tx, addresses: PushAddresses, reference: str, who: UserLine) 
             return one
     near = nearest(reference, [one.name for one in known])
     meant = f"Did you mean {near}? " if near else ""
-    raise UserError(
-        f"{who.name} has no address {reference!r}.", remedy=f"{meant}`headgate push list` shows them."
-    )
+    raise UserError(f"{who.name} has no address {reference!r}.", remedy=meant, command="headgate push list")

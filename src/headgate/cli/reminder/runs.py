@@ -75,7 +75,7 @@ def cancel(reminder: ReminderArgument, *, yes: Yes = False, as_json: AsJson = Fa
         if not run_ids:
             raise UserError(
                 f"No run of {named.title} is under way.",
-                remedy="`headgate reminder pause` keeps it from firing.",
+                command="headgate reminder pause",
             )
         runs = "the run" if len(run_ids) == 1 else count_of(len(run_ids), "run")
         confirm(f"Cancel {runs} of {named.title} for whoever has not got it yet?", yes=yes)

@@ -86,7 +86,7 @@ def refresh(account: AccountArgument, *, as_json: AsJson = False) -> None:
             except WorkError as error:
                 raise UserError(
                     f"The targets of {known.name} cannot be listed: {error}.",
-                    remedy="`headgate account list` shows the state of the account.",
+                    command="headgate account list",
                 ) from error
         if as_json:
             print_json(done)

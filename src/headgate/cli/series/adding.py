@@ -158,12 +158,15 @@ async def open_sources(desk: Desk, platform: str) -> AsyncGenerator[ListingSourc
     if platform != SIMULATED and desk.anchor is not None and desk.anchor.scale != 1:
         raise UserError(
             f"This is a demo, whose time is quick: it looks at nothing of {platform}.",
-            remedy="`headgate up` follows what is real; here `headgate series add 'Salt Road'` works.",
+            remedy="Start Headgate without the demo to follow real sources, or try a simulated one.",
+            command="headgate series add 'Salt Road'",
         )
     manifest = connector_of(desk, platform).manifest
     if "listings" not in manifest.capabilities or "find" not in manifest.capabilities:
         raise UserError(
-            f"{manifest.title} has no series to find.", remedy="Its channels: `headgate channel add ACCOUNT`."
+            f"{manifest.title} has no series to find.",
+            remedy="Add its channels.",
+            command="headgate channel add ACCOUNT",
         )
     async with open_links(desk) as links:
         yield ListingSources(links, desk.database, desk.clock, desk.ids)
@@ -192,12 +195,11 @@ async def find(sources: ListingSources, platform: str, query: str) -> Sequence[F
             remedy=f"Try again in {max(1, round(error.retry_after_s))} seconds.",
         ) from error
     except WorkError as error:
-        remedy = (
-            "Look at the address in a browser; `headgate feed add` takes feeds and pages that name one."
-            if platform == FEEDS
-            else f"Try again in a while; `headgate account list` shows the accounts of {platform}."
-        )
-        raise UserError(f"{mask_url(query)!r} could not be looked up: {error}.", remedy=remedy) from error
+        raise UserError(
+            f"{mask_url(query)!r} could not be looked up: {error}.",
+            remedy="Check the address in a browser." if platform == FEEDS else "Try again in a while.",
+            command="headgate feed add ADDRESS" if platform == FEEDS else "headgate account list",
+        ) from error
 
 
 def choose(found: Sequence[FoundChannel], wish: Wish, platform: str) -> FoundChannel:
@@ -251,8 +253,8 @@ def _source(found: FoundChannel, wish: Wish, *, to: SeriesName | None, language:
         raise UserError(
             f"{found.title or mask_url(found.key)} is a feed; which series it brings, it does not say.",
             remedy="Say it: --title NAME if all its entries are chapters of one series, --pattern 'NAME"
-            " {number}*' if only some are, --to SERIES for one that is there already. Or follow it as a feed:"
-            f" `headgate feed add {address}`.",
+            " {number}*' if only some are, --to SERIES to add it to an existing one. Or follow it as a feed.",
+            command=f"headgate feed add {address}",
         )
     if wish.title:
         found = FoundChannel(found.key, wish.title, "listing", is_series=found.is_series)

@@ -63,7 +63,7 @@ def unfollow(series: SeriesArgument, *, user: UserOption = "", as_json: AsJson =
             if known is None:
                 raise UserError(
                     f"{who.name} does not follow {named.title}.",
-                    remedy="`headgate follow list` shows what is followed.",
+                    command="headgate follow list",
                 )
             await follows.unfollow(tx, known.id, user_id=who.id)
         if as_json:

@@ -236,7 +236,7 @@ async def _looked_at(tx: Tx, name: str) -> tuple[str, list[UUID]]:
         if not sources:
             raise UserError(
                 f"{found.title} has no source to look at.",
-                remedy="`headgate series add QUERY --to SERIES` gives it one.",
+                command="headgate series add QUERY --to SERIES",
             )
         return found.title, [source.channel_id for source in sources]
     listing = await get_listing(tx, name)

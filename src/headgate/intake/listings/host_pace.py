@@ -25,7 +25,11 @@ async def get_host(tx: Tx, typed: str) -> HostState:
     platform, _, name = typed.rpartition("/")
     found = [one for one in await list_hosts(tx, name=name) if platform in ("", one.platform)]
     if not found:
-        raise NotFound(f"There is no site {typed!r}.", remedy="Choose one from the list of sites.")
+        raise NotFound(
+            f"There is no site {typed!r}.",
+            remedy="Choose one from the list of sites.",
+            command="headgate hosts",
+        )
     if len(found) > 1:
         named = ", ".join(f"{one.platform}/{one.name}" for one in found)
         raise UserError(f"Several platforms have a site {name!r}.", remedy=f"Name one of: {named}.")

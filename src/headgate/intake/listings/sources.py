@@ -66,7 +66,8 @@ class ListingSources:
             if not anonymous:
                 raise UserError(
                     f"No account of the platform {platform!r} can look at it.",
-                    remedy="Add one with `headgate account add`.",
+                    remedy="Add an account first.",
+                    command="headgate account add",
                 )
             account_id = await upsert_account(
                 tx, self.ids.new(), platform=platform, name=ANONYMOUS, established=True, now=self.clock.now()

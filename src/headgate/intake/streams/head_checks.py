@@ -57,7 +57,11 @@ PERSON = 10
 
 def refusal(switched_off: str) -> UserError:
     """Return why nothing can be read of a channel, and which switch keeps it so."""
-    return UserError(f"{DISABLED}.", remedy=f"Switch it on: `headgate channel enable {switched_off!r}`.")
+    return UserError(
+        f"{DISABLED}.",
+        remedy=f"Enable {switched_off!r} first.",
+        command=f"headgate channel enable {switched_off!r}",
+    )
 
 
 class AccountRows:

@@ -148,7 +148,7 @@ async def check_draft(
         check_future(draft.schedule, draft.zone, now=now)
     check = await check_plan(tx, content)
     if check is None:
-        raise UserError("There is no such account.", remedy="`headgate account list` shows them all.")
+        raise UserError("There is no such account.", command="headgate account list")
     _check_names(check)
     return CheckedDraft(content, check, tuple(_warnings(draft, check)))
 
@@ -158,7 +158,8 @@ def _check_names(check: PlanCheck) -> None:
         raise UserError(
             f"{check.strange_targets:,} of the targets are not known on {check.platform}, where"
             f" {check.account_name} is.",
-            remedy="`headgate target refresh` asks the platform again.",
+            remedy="Refresh the groups of the account, then choose again.",
+            command="headgate target refresh",
         )
     if check.strange_lists:
         raise UserError("One of the lists is not there any more.", remedy="Choose the lists again.")

@@ -151,7 +151,7 @@ async def _scope(
 ) -> Scope:
     scope = await preflight.get_scope(tx, account_id, target_ids=target_ids, list_ids=list_ids)
     if scope is None:
-        raise UserError("There is no such account.", remedy="`headgate account list` shows them all.")
+        raise UserError("There is no such account.", command="headgate account list")
     return scope
 
 

@@ -153,4 +153,4 @@ async def _locked(tx: Tx, reminder_id: UUID) -> Reminder:
 
 
 def _unknown() -> UserError:
-    return UserError("There is no such reminder.", remedy="`headgate reminder list` shows them all.")
+    return UserError("There is no such reminder.", command="headgate reminder list")

@@ -90,7 +90,7 @@ async def make_run(
     if run_id is not None and await get_run(tx, run_id) is not None:
         return run_id
     if reminder is None:
-        raise UserError("There is no such reminder.", remedy="`headgate reminder list` shows them all.")
+        raise UserError("There is no such reminder.", command="headgate reminder list")
     if reminder.state == "archived":
         raise UserError(f"{reminder.title!r} is archived.", remedy="Take it out of the archive first.")
     if reminder.account_id is None:
@@ -258,7 +258,7 @@ async def record_missed(
 async def _account(tx: Tx, account_id: UUID) -> SendingAccount:
     account = await run_making.get_sending_account(tx, account_id)
     if account is None:
-        raise UserError("There is no such account.", remedy="`headgate account list` shows them all.")
+        raise UserError("There is no such account.", command="headgate account list")
     return account
 
 

@@ -95,7 +95,7 @@ async def find_list(tx: Tx, reference: str) -> ListLine:
     for line in await target_lists.list_lists(tx):
         if reference.lower() in {str(line.id), line.name.lower()}:
             return line
-    raise UserError(f"There is no list {reference!r}.", remedy="`headgate target lists` shows them all.")
+    raise UserError(f"There is no list {reference!r}.", command="headgate target lists")
 
 
 async def _locked(tx: Tx, list_id: UUID) -> LockedList:

@@ -25,7 +25,7 @@ async def require_no_runs(tx: Tx, account_id: UUID, *, name: str) -> None:
         runs = "a run" if active == 1 else f"{active:,} runs"
         raise UserError(
             f"{name} has {runs} under way.",
-            remedy="`headgate run cancel` ends a run; `headgate run remainder` sends the rest elsewhere.",
+            remedy="Cancel each run, or send the rest of it from another account.",
         )
 
 
@@ -45,7 +45,8 @@ async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
     if run.paused_by == "account":
         raise UserError(
             f"The run waits for its account: {run.reason}.",
-            remedy=f"It goes on by itself after `headgate account login {run.account_name}`.",
+            remedy=f"It continues by itself once {run.account_name} is signed in again.",
+            command=f"headgate account login {run.account_name}",
         )
     await _go_on(tx, run, now=now)
 
@@ -81,7 +82,7 @@ async def retry(
     if not taken:
         raise UserError(
             f"No delivery of the run “{run.title}” is {' or '.join(states)}.",
-            remedy="`headgate run show` lists its deliveries.",
+            command="headgate run show",
         )
     await _go_on(tx, run, now=now)
     return taken
@@ -95,7 +96,7 @@ async def resolve(tx: Tx, run_id: UUID, delivery: int, *, arrived: bool, now: da
     if not await run_controls.take_up_deliveries(tx, run_id, ["uncertain"], delivery=delivery):
         raise UserError(
             f"Delivery {delivery} of the run “{run.title}” is not uncertain.",
-            remedy="`headgate run show` lists its deliveries.",
+            command="headgate run show",
         )
     await sending.complete_deliveries(tx, run_id, now=now)
     if run.state in ACTIVE:
@@ -109,7 +110,7 @@ async def resolve(tx: Tx, run_id: UUID, delivery: int, *, arrived: bool, now: da
 async def _get(tx: Tx, run_id: UUID) -> DueRun:
     run = await sending.lock_run(tx, run_id)
     if run is None:
-        raise UserError("There is no such run.", remedy="`headgate run list` shows what there is.")
+        raise UserError("There is no such run.", command="headgate run list")
     return run
 
 
@@ -117,7 +118,8 @@ async def _go_on(tx: Tx, run: DueRun, *, now: datetime) -> None:
     if run.account_id is None:
         raise UserError(
             f"The account {run.account_name}, which sent this run, was removed.",
-            remedy="`headgate run remainder` sends the rest from another account.",
+            remedy="Send the rest from another account.",
+            command="headgate run remainder",
         )
     stretch = window_of(run).stretch(now)
     opens = stretch.opens_at.astimezone(find_zone(run.zone))
@@ -135,5 +137,5 @@ async def _wake(tx: Tx, run: DueRun) -> None:
 def _refusal(run: DueRun, done: str) -> UserError:
     return UserError(
         f"The run “{run.title}” is {run.state} and cannot be {done}.",
-        remedy="`headgate run list` shows what state each run is in.",
+        command="headgate run list",
     )

@@ -100,7 +100,7 @@ async def backup(
     except psycopg.Error as error:
         raise UserError(
             f"The database could not be copied: {str(error).strip()}.",
-            remedy="`headgate doctor` names known faults.",
+            command="headgate doctor",
         ) from error
     finally:
         draft.unlink(missing_ok=True)
@@ -221,7 +221,8 @@ async def _read_ledger(connection: Connection) -> list[Applied]:
     if not await tx.value(Q["has_ledger"]):
         raise UserError(
             f"The database {connection.info.dbname!r} is not one of Headgate.",
-            remedy="There is nothing to back up; `headgate db migrate` sets it up.",
+            remedy="There is nothing to back up; set it up first.",
+            command="headgate db migrate",
         )
     return await tx.all(Applied, Q["list_applied"])
 
@@ -240,7 +241,8 @@ def _check_present(present: Contents, own: Contents) -> None:
     if missing := sorted(own.names() - present.names()):
         raise UserError(
             f"The database lacks what a backup needs: {', '.join(missing)}.",
-            remedy="Run `headgate db migrate` first.",
+            remedy="Update it first.",
+            command="headgate db migrate",
         )
 
 

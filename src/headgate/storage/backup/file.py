@@ -115,7 +115,7 @@ def damaged(source: Path, reason: str) -> UserError:
 def foreign(names: list[str]) -> UserError:
     return UserError(
         f"The backup holds what Headgate does not make: {', '.join(map(repr, names))}.",
-        remedy="Nothing was changed. Restore a file that `headgate db backup` wrote, as it wrote it.",
+        remedy="Nothing was changed. Restore a file that a backup wrote, unchanged.",
     )
 
 

@@ -64,8 +64,8 @@ def check_version(version: str) -> None:
     raise UserError(
         f"The database was made by PostgreSQL {version}, and this Headgate brings {MAJOR_VERSION}.",
         remedy=f"Nothing was changed. Make a backup with the Headgate that brings PostgreSQL {version}"
-        " (`headgate db backup`), move the folder `postgres` out of the data folder, and run"
-        " `headgate db restore` with this one.",
+        ", move the folder `postgres` out of the data folder, and restore the backup with this one.",
+        command="headgate db restore",
     )
 
 
@@ -76,9 +76,9 @@ def read_password(path: Path) -> str:
     except FileNotFoundError:
         raise UserError(
             f"A password of the embedded database is missing: {path}.",
-            remedy="Bring the file back from a copy of the data folder, or move the folder `postgres` away"
-            " and run `headgate db restore` with your last backup. A development version of Headgate may"
-            " have made the folder without this file; such a database cannot be used.",
+            remedy="Copy the file back from a backup of the data folder. Or move the folder `postgres` away"
+            " and restore your last backup: one of an early development version cannot be used.",
+            command="headgate db restore",
         ) from None
 
 

@@ -249,8 +249,8 @@ class EmbeddedServer:
     def _did_not_start(self) -> UserError:
         return UserError(
             f"The embedded database did not start: {last_words(self._layout)}.",
-            remedy=f"Look at the disk, the memory and the logs in {self._layout.log}; `headgate doctor` names"
-            " known faults.",
+            remedy=f"Check the disk, the memory and the logs in {self._layout.log}.",
+            command="headgate doctor",
         )
 
     def _ensure_database(self) -> None:

@@ -16,7 +16,6 @@ from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import ADMIN, SIGNED_IN, Routes
 from headgate.web.pages.known import known_account
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.typed import mend
 
 routes = Routes()
 
@@ -47,7 +46,7 @@ async def set_pace(
             account = await known_account(tx, account_id)
             await change_pace(tx, account, wish, site.parts.plans_of, now=site.parts.clock.now())
     except UserError as error:
-        return await _page(site, caller, problems={account_id: mend(error)})
+        return await _page(site, caller, problems={account_id: str(error)})
     return RedirectResponse("/accounts", status_code=303)
 
 

@@ -22,7 +22,6 @@ from headgate.web.errors import not_found
 from headgate.web.pages.decisions import Decision, ask
 from headgate.web.pages.notifications.telling import HOME, Said, render_telling
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.typed import mend
 
 routes = Routes()
 
@@ -40,7 +39,7 @@ async def add_address(
             site.parts.database, url.strip(), name=wanted, user_id=caller.user_id, role=caller.role
         )
     except UserError as error:
-        said = Said(problems={"add": mend(error)}, typed={"name": wanted, "url": url.strip()})
+        said = Said(problems={"add": str(error)}, typed={"name": wanted, "url": url.strip()})
         return await render_telling(site, caller, said)
     said = Said(done={f"address-{address_id}": "Added. Send a test to see that it works."})
     return await render_telling(site, caller, said)
@@ -56,7 +55,7 @@ async def test_address(site: CurrentSite, caller: CurrentCaller, address_id: UUI
             site.parts.database, address_id, user_id=caller.user_id
         )
     except UserError as error:
-        return await render_telling(site, caller, Said(problems={name: mend(error)}))
+        return await render_telling(site, caller, Said(problems={name: str(error)}))
     if outcome.state == "sent":
         return await render_telling(site, caller, Said(done={name: "The test went out. Did it arrive?"}))
     return await render_telling(site, caller, Said(problems={name: _why(outcome)}))
@@ -125,7 +124,7 @@ async def repeat_push(
             await _known(tx, caller, address_id)
             await site.parts.push_addresses.repeat(tx, push, user_id=caller.user_id)
     except UserError as error:
-        return await _page(site, caller, address_id, problem=mend(error))
+        return await _page(site, caller, address_id, problem=str(error))
     return RedirectResponse(f"/account/addresses/{address_id}", status_code=303)
 
 
@@ -137,7 +136,7 @@ async def _change(
             await _known(tx, caller, address_id)
             await act(tx)
     except UserError as error:
-        return await render_telling(site, caller, Said(problems={f"address-{address_id}": mend(error)}))
+        return await render_telling(site, caller, Said(problems={f"address-{address_id}": str(error)}))
     return RedirectResponse(f"{HOME}#addresses", status_code=303)
 
 

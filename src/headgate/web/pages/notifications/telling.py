@@ -24,7 +24,6 @@ from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.known import list_zones
 from headgate.web.pages.notifications.following import LONGEST_LANGUAGES, read_switches
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.typed import mend
 
 routes = Routes()
 
@@ -87,7 +86,7 @@ async def change_hours(
             now = site.parts.clock.now()
             await notification_settings.change_settings(tx, hours.read(), user_id=caller.user_id, now=now)
     except UserError as error:
-        return await render_telling(site, caller, Said(problems={"hours": mend(error)}, hours=hours))
+        return await render_telling(site, caller, Said(problems={"hours": str(error)}, hours=hours))
     return await render_telling(site, caller, Said(done={"hours": "Saved."}))
 
 
@@ -106,7 +105,7 @@ async def follow_search(
                 now=site.parts.clock.now(),
             )
     except UserError as error:
-        said = Said(problems={"follows": mend(error)}, typed={"search": search})
+        said = Said(problems={"follows": str(error)}, typed={"search": search})
         return await render_telling(site, caller, said)
     return RedirectResponse(f"{HOME}#follows", status_code=303)
 
@@ -160,7 +159,7 @@ async def _change_follow(
         async with site.transaction() as tx:
             await act(tx)
     except UserError as error:
-        return await render_telling(site, caller, Said(problems={name: mend(error)}), after=after)
+        return await render_telling(site, caller, Said(problems={name: str(error)}), after=after)
     return await render_telling(site, caller, Said(done={name: done} if done else {}), after=after)
 
 

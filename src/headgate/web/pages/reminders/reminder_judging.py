@@ -17,7 +17,6 @@ from headgate.outflow.reminders.previews import FIRES, Preview, preview
 from headgate.storage.database import Tx
 from headgate.storage.reminders.reminders import AtClose
 from headgate.web.pages.reminders.reminder_form import Typed
-from headgate.web.typed import mend
 
 Made = TypeVar("Made")
 _UNTITLED = "Untitled"
@@ -34,7 +33,7 @@ class Problems:
         try:
             return make()
         except UserError as error:
-            self.by_field.setdefault(name, mend(error))
+            self.by_field.setdefault(name, str(error))
         except (OverflowError, ValueError):
             self.by_field.setdefault(name, "There is no such time.")
         return None
@@ -114,4 +113,4 @@ async def look_ahead(tx: Tx, preflight: Preflight, typed: Typed, judged: Judged)
         seen = await preview(tx, judged.draft, now=now, known=True)
         return replace(shown, preview=seen, outlook=await preflight.of_draft(tx, judged.draft))
     except UserError as error:
-        return replace(shown, missing=[*shown.missing, mend(error)])
+        return replace(shown, missing=[*shown.missing, str(error)])

@@ -32,7 +32,7 @@ from headgate.web.pages.known import known_reminder, list_zones
 from headgate.web.pages.reminders.reminder_form import DAYS, REPEATS, Typed, read_typed
 from headgate.web.pages.reminders.reminder_judging import judge, look_ahead
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.typed import mend, read_form
+from headgate.web.typed import read_form
 
 routes = Routes()
 
@@ -118,7 +118,7 @@ async def _store_files(site: Site, sheet: Sheet, form: FormData) -> Sheet:
             try:
                 typed = typed.set_media(number, await _store(site, file))
             except UserError as error:
-                problems[f"part-{number}"] = mend(error)
+                problems[f"part-{number}"] = str(error)
     return replace(sheet, typed=typed, problems=problems)
 
 
@@ -184,7 +184,7 @@ async def _save_list(site: Site, tx: Tx, sheet: Sheet) -> Sheet:
             tx, typed.list_name, typed.chosen, ids=site.parts.ids, now=site.parts.clock.now()
         )
     except UserError as error:
-        return replace(sheet, problems={**sheet.problems, "list_name": mend(error)})
+        return replace(sheet, problems={**sheet.problems, "list_name": str(error)})
     name = " ".join(typed.list_name.split())
     kept = replace(typed, chosen=(), lists=(*typed.lists, list_id), list_name="", only_chosen=False)
     return replace(sheet, typed=kept, done=f"The list “{name}” is saved, and chosen in place of its groups.")
@@ -203,7 +203,7 @@ async def _save(site: Site, caller: Caller, sheet: Sheet) -> Response:
             else:
                 saved = await reminders.update(tx, sheet.reminder.id, judged.draft, now=now)
     except UserError as error:
-        return await _page(site, caller, replace(sheet, problems={"all": mend(error)}), status=422)
+        return await _page(site, caller, replace(sheet, problems={"all": str(error)}), status=422)
     return RedirectResponse(f"/reminders/{saved.id}", status_code=303)
 
 

@@ -28,7 +28,6 @@ from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.decisions import Choice, Decision, ask
 from headgate.web.pages.known import known_reminder
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.typed import mend
 
 routes = Routes()
 
@@ -135,7 +134,7 @@ async def ask_run(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -
             if not outlook.reaches_all:
                 texts, warning = list(outlook.advice), outlook.text
         except UserError as error:
-            outlook, texts, warning = None, [], mend(error)
+            outlook, texts, warning = None, [], str(error)
         under_way = await find_run_under_way(tx, reminder_id)
     if under_way is not None:
         warning = " ".join(filter(None, [UnderWay(known.title, under_way).message, warning]))
@@ -236,7 +235,7 @@ async def _change(
             await known_reminder(tx, reminder_id)
             target = await act(tx)
     except UserError as error:
-        return await _page(site, caller, reminder_id, problem=mend(error))
+        return await _page(site, caller, reminder_id, problem=str(error))
     path = target if isinstance(target, str) else f"/reminders/{reminder_id}"
     return RedirectResponse(path, status_code=303)
 
@@ -273,4 +272,4 @@ async def _foresee(site: Site, tx: Tx, full: FullReminder) -> tuple[Preview | No
         seen = await preview(tx, draft, now=site.parts.clock.now(), known=True)
         return seen, await site.preflight.of_draft(tx, draft) if full.reminder.due_at else None, ""
     except UserError as error:
-        return None, None, mend(error)
+        return None, None, str(error)

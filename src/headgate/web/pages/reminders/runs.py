@@ -32,7 +32,6 @@ from headgate.web.pages.decisions import Choice, Decision, Tick, ask
 from headgate.web.pages.known import known_run
 from headgate.web.pages.reminders.progress import stripes
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.typed import mend
 from headgate.web.wording import amount
 
 routes = Routes()
@@ -248,7 +247,7 @@ async def _change(
             await known_run(tx, run_id)
             target = await act(tx)
     except UserError as error:
-        return await _page(site, caller, run_id, problem=mend(error))
+        return await _page(site, caller, run_id, problem=str(error))
     return RedirectResponse(target if isinstance(target, str) else f"/runs/{run_id}", status_code=303)
 
 

@@ -11,7 +11,7 @@ from headgate.kernel.logs import mask_url
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.typed import AROUND_A_FILE_BYTES, mend
+from headgate.web.typed import AROUND_A_FILE_BYTES
 
 routes = Routes()
 
@@ -29,7 +29,7 @@ async def take(site: CurrentSite, caller: CurrentCaller, file: UploadFile | None
     try:
         imported = await OpmlLists(site.sources).take(await file.read(LARGEST_BYTES + 1))
     except UserError as error:
-        return _page(site, caller, problem=mend(error))
+        return _page(site, caller, problem=str(error))
     return _page(site, caller, imported=imported)
 
 

@@ -27,7 +27,6 @@ from headgate.web.pages.decisions import Decision, ask
 from headgate.web.pages.notifications.following import read_switches
 from headgate.web.pages.series.source_views import view_sources
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.typed import mend
 
 routes = Routes()
 
@@ -184,7 +183,7 @@ async def act_on_series(
     except NotFound:
         raise
     except UserError as error:
-        return await render_series(site, caller, series_id, problem=mend(error))
+        return await render_series(site, caller, series_id, problem=str(error))
     query = f"?{urlencode({'below': below})}" if below else ""
     return RedirectResponse(f"/series/{series_id}{query}", status_code=303)
 

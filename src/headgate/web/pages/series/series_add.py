@@ -23,7 +23,6 @@ from headgate.storage.notifications.follows import Subject
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.parts import CurrentSite, Site
-from headgate.web.typed import mend
 
 routes = Routes()
 
@@ -221,7 +220,7 @@ async def _page(
 
 def _why(error: UserError | WorkError) -> str:
     if isinstance(error, UserError):
-        return mend(error)
+        return str(error)
     if isinstance(error, RateLimited):
         return f"The site is not asked too often. Try again in {max(1, round(error.retry_after_s))} seconds."
     return f"It could not be looked at: {mask_url(str(error))}"
