@@ -10,16 +10,13 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
-
-import psycopg
-from psycopg import waiting
-from psycopg.abc import PQGen
+from typing import Any
 
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Connection, Database, Statement, Tx
 from headgate.storage.errors import DatabaseAway
 from headgate.storage.queries import Query
+from headgate.testing.simulator.lines import Lines
 from headgate.testing.simulator.stage import Stage
 
 SHADOW_NOW = b"""
@@ -35,34 +32,6 @@ alter table pgqueuer_log alter created set default sim.now();
 """
 COUNTED: ContextVar[Counter[str] | None] = ContextVar("counted", default=None)
 """Where the statements of whoever carries out a job are counted."""
-# A play's connections are many and short: each statement is planned once on each of them, and not six times.
-SESSION = (
-    "-c timezone=UTC -c jit=off -c plan_cache_mode=force_generic_plan -c search_path=sim,public,pg_catalog"
-)
-Answer = TypeVar("Answer")
-
-
-class StagedConnection(psycopg.AsyncConnection[Any]):
-    """A connection that lets nobody else go on while it waits for the server: nobody may, on a stage.
-
-    One transaction is under way at a time, so none waits for another; without the loop in between an answer
-    costs half as much.
-    """
-
-    async def wait(self, gen: PQGen[Answer], interval: float = 0.1, timeout: float | None = None) -> Answer:  # noqa: ASYNC109 - the driver's own signature
-        return waiting.wait(gen, self.pgconn.socket, interval=interval, timeout=timeout)
-
-
-async def connect_shadowed(url: str, name: str) -> Connection:
-    """Open a connection to whose statements `now()` is the stage's time."""
-    return await StagedConnection.connect(
-        url,
-        autocommit=True,
-        application_name=name,
-        connect_timeout=10,
-        options=SESSION,
-        prepare_threshold=0,
-    )
 
 
 def count_statements(statements: int) -> None:
@@ -105,8 +74,9 @@ class StagedTx(Tx):
 class StagedDatabase(Database):
     """One process's database on the stage: one connection, since one actor plays at a time."""
 
-    def __init__(self, url: str, clock: Clock, stage: Stage, *, name: str) -> None:
-        super().__init__(url, clock, name=name)
+    def __init__(self, lines: Lines, clock: Clock, stage: Stage, *, name: str) -> None:
+        super().__init__(lines.url, clock, name=name)
+        self._lines = lines
         self._stage = stage
         self._free: list[Connection] = []
         self.connections: list[Connection] = []
@@ -115,8 +85,12 @@ class StagedDatabase(Database):
         """Nothing to open: connections are made when they are needed."""
 
     async def close(self) -> None:
+        self.cut()
+
+    def cut(self) -> None:
+        """Lose all connections at once."""
         for connection in self.connections:
-            await connection.close()
+            self._lines.cut(connection)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Tx, None]:
@@ -129,7 +103,7 @@ class StagedDatabase(Database):
                 yield StagedTx(tx.connection, self._stage)
                 await self._stage.point("before commit", switch=False)
                 if self._stage.loses_connection():
-                    await tx.connection.close()
+                    self._lines.cut(tx.connection)
                     raise DatabaseAway("the connection was lost before the commit")
         finally:
             self._stage.release()
@@ -167,7 +141,7 @@ class StagedDatabase(Database):
             connection = self._free.pop()
             if not connection.closed:
                 return connection
-        connection = await connect_shadowed(self.url, self._name)
+        connection = await self._lines.open()
         self.connections.append(connection)
         return connection
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headgate.kernel.randomness import Randomness
-from headgate.storage.database import Connection
 from headgate.testing.platform.connector import SimulatedConnector
 from headgate.testing.platform.world import World
 from headgate.testing.receiver import Receiver
+from headgate.testing.simulator.lines import Lines
 from headgate.testing.simulator.process import Process, ProductFactory
 from headgate.testing.simulator.stage import Stage
 
@@ -18,11 +18,10 @@ class Ensemble:
     """All processes that a play has had so far."""
 
     seed: int
-    url: str
+    lines: Lines
     stage: Stage
     world: World
     build: ProductFactory
-    director: Connection
     listens: bool = True
     processes: list[Process] = field(default_factory=list[Process])
     gone: list[Process] = field(default_factory=list[Process])
@@ -38,7 +37,7 @@ class Ensemble:
         number = len(self.processes) + len(self.gone)
         process = Process(
             stage=self.stage,
-            url=self.url,
+            lines=self.lines,
             name=f"process {number}",
             build=self.build,
             connector=self.connector,
@@ -68,7 +67,7 @@ class Ensemble:
         self.processes.remove(process)
         self.gone.append(process)
         await process.dispose()
-        await process.close()
+        process.cut()
         self.stops += 1
 
     async def lose(self, process: Process) -> None:
@@ -76,7 +75,7 @@ class Ensemble:
         self.processes.remove(process)
         self.gone.append(process)
         process.troupe.crashed = True
-        await process.bury(self.director)
+        process.bury()
         self.world.disconnect()
 
     @property
@@ -87,4 +86,4 @@ class Ensemble:
     async def dispose(self) -> None:
         for process in [*self.processes, *self.gone]:
             await process.dispose()
-            await process.close()
+            process.cut()

@@ -17,10 +17,11 @@ from headgate.testing.platform.faults import FaultRates
 from headgate.testing.platform.profiles import Profile, plain
 from headgate.testing.platform.world import World
 from headgate.testing.simulator.company import Company
-from headgate.testing.simulator.database import StagedDatabase, connect_shadowed
+from headgate.testing.simulator.database import StagedDatabase
 from headgate.testing.simulator.ensemble import Ensemble
 from headgate.testing.simulator.fanout_judge import SHARES, Share, check_fanout
 from headgate.testing.simulator.fanout_plan import plan_runs
+from headgate.testing.simulator.lines import Lines
 from headgate.testing.simulator.operator import Operator
 from headgate.testing.simulator.process import Process, ProductFactory
 from headgate.testing.simulator.stage import Perils, Stage, StageClock, TrueClock
@@ -96,15 +97,14 @@ class Fanout:
     build: ProductFactory
 
     async def run(self) -> FanoutOutcome:
-        async with await connect_shadowed(self.url, "director") as director:
+        async with Lines(self.url) as lines:
+            director = await lines.open()
             await _tell_time(director, START)
             self.stage = Stage(self.seed, START, tell_time=lambda now: _tell_time(director, now))
             self.world = self._build_world()
-            self.ensemble = Ensemble(
-                self.seed, self.url, self.stage, self.world, self.build, director, listens=False
-            )
+            self.ensemble = Ensemble(self.seed, lines, self.stage, self.world, self.build, listens=False)
             self.company = Company(self.stage)
-            self.desk = StagedDatabase(self.url, StageClock(self.stage), self.stage, name="person")
+            self.desk = StagedDatabase(lines, StageClock(self.stage), self.stage, name="person")
             try:
                 await self._plan()
                 await self._direct(director)

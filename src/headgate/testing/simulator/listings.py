@@ -30,8 +30,9 @@ from headgate.testing.platform.profiles import Profile, plain
 from headgate.testing.platform.world import World
 from headgate.testing.receiver import RECEIVER
 from headgate.testing.simulator.company import Company
-from headgate.testing.simulator.database import StagedDatabase, connect_shadowed
+from headgate.testing.simulator.database import StagedDatabase
 from headgate.testing.simulator.ensemble import Ensemble
+from headgate.testing.simulator.lines import Lines
 from headgate.testing.simulator.listing_judge import find_lost, find_unpushed, find_untold
 from headgate.testing.simulator.operator import Operator
 from headgate.testing.simulator.process import ProductFactory
@@ -110,14 +111,13 @@ class ListingPlay:
     """What was not found by the schedule's next look, though nothing went wrong."""
 
     async def run(self) -> ListingOutcome:
-        async with await connect_shadowed(self.url, "director") as director:
+        async with Lines(self.url) as lines:
+            director = await lines.open()
             await _tell_time(director, START)
             self.stage = Stage(self.seed, START, tell_time=lambda now: _tell_time(director, now))
             self.world = self._build_world()
-            self.ensemble = Ensemble(
-                self.seed, self.url, self.stage, self.world, self.build, director, listens=False
-            )
-            self.desk = StagedDatabase(self.url, StageClock(self.stage), self.stage, name="person")
+            self.ensemble = Ensemble(self.seed, lines, self.stage, self.world, self.build, listens=False)
+            self.desk = StagedDatabase(lines, StageClock(self.stage), self.stage, name="person")
             self.company = Company(self.stage)
             try:
                 for _ in range(self.script.processes):

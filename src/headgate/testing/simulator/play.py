@@ -15,8 +15,9 @@ from headgate.testing.simulator.calls import check_calls, count_reads
 from headgate.testing.simulator.checks import check_always, check_rest
 from headgate.testing.simulator.company import Company
 from headgate.testing.simulator.crowd import Crowd
-from headgate.testing.simulator.database import StagedDatabase, connect_shadowed
+from headgate.testing.simulator.database import StagedDatabase
 from headgate.testing.simulator.ensemble import Ensemble
+from headgate.testing.simulator.lines import Lines
 from headgate.testing.simulator.operator import Operator
 from headgate.testing.simulator.person import Person
 from headgate.testing.simulator.process import ProductFactory
@@ -76,12 +77,13 @@ class Play:
     build: ProductFactory
 
     async def run(self) -> Outcome:
-        async with await connect_shadowed(self.url, "director") as director:
+        async with Lines(self.url) as lines:
+            director = await lines.open()
             await _tell_time(director, START)
             stage = Stage(self.seed, START, tell_time=lambda now: _tell_time(director, now))
             world = self._build_world(stage)
-            self.ensemble = Ensemble(self.seed, self.url, stage, world, self.build, director)
-            self.desk = StagedDatabase(self.url, StageClock(stage), stage, name="person")
+            self.ensemble = Ensemble(self.seed, lines, stage, world, self.build)
+            self.desk = StagedDatabase(lines, StageClock(stage), stage, name="person")
             try:
                 return await self._run(stage, world, director)
             finally:

@@ -24,9 +24,9 @@ from headgate.storage.errors import DatabaseAway
 from headgate.testing.simulator.database import (
     COUNTED,
     StagedDatabase,
-    connect_shadowed,
     count_statements,
 )
+from headgate.testing.simulator.lines import Lines
 from headgate.testing.simulator.stage import AT_WORK, Stage, StageClock, Troupe
 
 HEARTBEAT_TIMEOUT_S = 5.0
@@ -64,7 +64,7 @@ class Process:
     """A running process of the product on the stage."""
 
     stage: Stage
-    url: str
+    lines: Lines
     name: str
     build: ProductFactory
     connector: Connector
@@ -83,7 +83,7 @@ class Process:
     def __post_init__(self) -> None:
         self.troupe = self.stage.enter(self.name)
         self.clock = StageClock(self.stage)
-        self.database = StagedDatabase(self.url, self.clock, self.stage, name=self.name)
+        self.database = StagedDatabase(self.lines, self.clock, self.stage, name=self.name)
         self.product = self.build(self.database, self.clock, self.randomness, self.connector, self.pusher)
 
     def start(self) -> None:
@@ -151,7 +151,7 @@ class Process:
     async def _connect(self) -> Connection:
         """Return the connection of all runners: their statements come one at a time."""
         if not self._connections or self._connections[-1].closed:
-            self._connections.append(await connect_shadowed(self.url, self.name))
+            self._connections.append(await self.lines.open())
         return self._connections[-1]
 
     async def _work(self, stepper: Stepper, job: ClaimedJob | None) -> None:
@@ -216,24 +216,15 @@ class Process:
         await self.stage.point(f"after {label}")
         return done
 
-    async def bury(self, director: Connection) -> None:
-        """Cut the sockets of a dead process and wait until the server has noticed."""
+    def bury(self) -> None:
+        """Cut the connections of a process that is gone."""
         self.stage.forget(self.troupe)
-        for connection in (*self._connections, *self.database.connections):
-            connection.pgconn.finish()
-        while True:
-            cursor = await director.execute(
-                "select count(*) from pg_stat_activity"
-                " where application_name = %s and datname = current_database()",
-                (self.name,),
-            )
-            row = await cursor.fetchone()
-            if row is None or not row[0]:
-                return
+        self.cut()
 
-    async def close(self) -> None:
-        for connection in (*self._connections, *self.database.connections):
-            await connection.close()
+    def cut(self) -> None:
+        for connection in self._connections:
+            self.lines.cut(connection)
+        self.database.cut()
 
     async def dispose(self) -> None:
         """Let go of the tasks of a process that is gone; none of them can do anything any more."""
