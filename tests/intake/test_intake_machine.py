@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from machine_bench import Died, MachineBench, Runs
 
 from headgate.domain.errors import UserError, WorkError
-from headgate.intake.channels import requests
+from headgate.intake.channels import accounts, requests
 from headgate.intake.streams.misses import retry_misses
 from headgate.jobs.letters import replay
 from headgate.storage.channels import intake_settings
@@ -202,7 +202,7 @@ class IntakeMachine(RuleBasedStateMachine):
         bench, now = self.bench, self.bench.clock.now()
         account = await bench.account()
         async with bench.database.transaction() as tx:
-            await requests.sign_in(tx, account.id, now=now)
+            await accounts.reactivate(tx, account.id, now=now)
         await bench.follow()
         for channel_id, _ in await bench.channels():
             async with bench.database.transaction() as tx:

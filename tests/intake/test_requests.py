@@ -11,7 +11,7 @@ import pytest
 from bench import START, Bench
 
 from headgate.domain.errors import UserError
-from headgate.intake.channels import requests
+from headgate.intake.channels import accounts, requests
 from headgate.intake.channels.discovery import follow_all
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
@@ -284,7 +284,7 @@ async def test_a_login_wakes_the_streams_and_closes_no_breaker(office: Office) -
     await office.rows("update account set state = 'needs_login', state_reason = 'signed out'")
     await office.rows("update watch set open_until = $1, failures = 4", LATER + timedelta(days=1))
     await office.rows("update stream set due_at = $1", LATER + timedelta(hours=4))
-    assert await office(lambda tx: requests.sign_in(tx, account.id, now=LATER)) == 1
+    assert await office(lambda tx: accounts.reactivate(tx, account.id, now=LATER)) == 1
     assert await office.rows("select state, state_reason from account") == [
         {"state": "active", "state_reason": ""}
     ]
@@ -295,11 +295,11 @@ async def test_a_login_wakes_the_streams_and_closes_no_breaker(office: Office) -
 async def test_a_login_leaves_what_is_off_alone(office: Office) -> None:
     account = await office.account("reader")
     await office.disable()
-    await office(lambda tx: requests.sign_in(tx, account.id, now=LATER))
+    await office(lambda tx: accounts.reactivate(tx, account.id, now=LATER))
     assert (await office.stream())["due_at"] is None
 
 
-@pytest.mark.parametrize("leave", [requests.sign_out, requests.remove_account])
+@pytest.mark.parametrize("leave", [accounts.sign_out, accounts.remove_account])
 async def test_the_channels_of_an_account_that_leaves_pass_to_a_stand_by(
     office: Office, leave: Callable[..., Awaitable[HandedOver]]
 ) -> None:
@@ -312,7 +312,7 @@ async def test_the_channels_of_an_account_that_leaves_pass_to_a_stand_by(
 
 async def test_without_a_stand_by_a_removed_account_leaves_channels_without_reader(office: Office) -> None:
     account = await office.account("reader")
-    done = await office(lambda tx: requests.remove_account(tx, account, now=LATER))
+    done = await office(lambda tx: accounts.remove_account(tx, account, now=LATER))
     assert done == HandedOver(passed_on=0, left_alone=1)
     assert (await office.stream())["reader_id"] is None
     assert await office.values("select name from account union all select owner from lane") == []
@@ -320,6 +320,6 @@ async def test_without_a_stand_by_a_removed_account_leaves_channels_without_read
 
 async def test_without_a_stand_by_a_signed_out_account_is_waited_for(office: Office) -> None:
     account = await office.account("reader")
-    await office(lambda tx: requests.sign_out(tx, account, now=LATER))
+    await office(lambda tx: accounts.sign_out(tx, account, now=LATER))
     assert (await office.stream())["reader_id"] == account.id
     assert (await office.account("reader")).state == "needs_login"

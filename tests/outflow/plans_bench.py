@@ -21,11 +21,11 @@ from headgate.lanes.links import AccountRef, Links
 from headgate.outflow.reminders import reminders
 from headgate.outflow.reminders.drafts import Draft, DraftPart
 from headgate.outflow.reminders.fire import Firing
+from headgate.outflow.reminders.media import add_media
 from headgate.outflow.reminders.runs import make_run
 from headgate.outflow.reminders.targets import refresh
 from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Database, Tx, connect
-from headgate.storage.reminders.media import add_media
 from headgate.storage.reminders.reminders import Reminder
 from headgate.storage.reminders.targets import Refreshed
 from headgate.storage.vault import Vault
@@ -95,11 +95,7 @@ class PlansBench:
         return [by_key[key] for key in keys]
 
     async def media(self, content: bytes = b"picture", name: str = "a.png") -> UUID:
-        stored = await self.do(
-            lambda tx: add_media(
-                tx, self.ids.new(), name=name, mime_type="image/png", content=content, now=self.now
-            )
-        )
+        stored = await self.do(lambda tx: add_media(tx, content, name=name, ids=self.ids, now=self.now))
         return stored.id
 
     async def draft(self, *keys: str, account: AccountRef | None = None, **changes: Any) -> Draft:

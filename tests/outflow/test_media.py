@@ -9,16 +9,13 @@ from plans_bench import PlansBench
 
 from headgate.domain.errors import UserError
 from headgate.outflow.reminders.drafts import DraftPart
+from headgate.outflow.reminders.media import MAX_MEDIA_BYTES, add_media
 from headgate.storage.reminders import media
 from headgate.storage.reminders.media import Media
 
 
 async def add(plans: PlansBench, content: bytes = b"png", name: str = "a.png") -> Media:
-    return await plans.do(
-        lambda tx: media.add_media(
-            tx, plans.ids.new(), name=name, mime_type="image/png", content=content, now=plans.now
-        )
-    )
+    return await plans.do(lambda tx: add_media(tx, content, name=name, ids=plans.ids, now=plans.now))
 
 
 async def test_equal_files_are_one_and_keep_their_content(plans: PlansBench) -> None:
@@ -38,7 +35,7 @@ async def test_files_that_are_empty_or_too_large_are_refused(plans: PlansBench) 
     with pytest.raises(UserError, match="is empty"):
         await add(plans, b"")
     with pytest.raises(UserError, match="at most 50 MB"):
-        await add(plans, bytes(media.LARGEST_BYTES + 1))
+        await add(plans, bytes(MAX_MEDIA_BYTES + 1))
 
 
 async def test_files_that_nobody_sends_are_deleted_after_their_time(plans: PlansBench) -> None:

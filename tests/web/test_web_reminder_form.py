@@ -11,7 +11,7 @@ from outflow_pages import all_targets, plain_form, send_form, text_of, value_of,
 from programs import add_targets
 from webworld import WebWorld
 
-from headgate.storage.reminders.media import LARGEST_BYTES
+from headgate.outflow.reminders.media import MAX_MEDIA_BYTES
 from headgate.storage.reminders.reminder_overview import FullReminder, get_reminder
 
 
@@ -167,7 +167,7 @@ async def test_a_file_that_is_too_large_is_refused_in_words(world: WebWorld) -> 
     account_id = await add_targets(world, "a")
     fields = plain_form(account_id, await all_targets(world))
     async with world.signed_in() as client:
-        files = {"file-1": ("film.mp4", b"x" * (LARGEST_BYTES + 1), "video/mp4")}
+        files = {"file-1": ("film.mp4", b"x" * (MAX_MEDIA_BYTES + 1), "video/mp4")}
         page = await send_form(client, fields, files=files)
     assert "at most 50 MB can be sent" in wrong(page)["part-1"]
     assert value_of(page, "text-1") == "Dear {group}"

@@ -9,7 +9,7 @@ import pytest
 from programs import add_targets, draft, program, target_ids
 from webworld import WebWorld
 
-from headgate.storage.reminders.media import LARGEST_BYTES
+from headgate.outflow.reminders.media import MAX_MEDIA_BYTES
 
 
 async def test_targets_come_in_pages_by_title_and_by_words(world: WebWorld) -> None:
@@ -60,9 +60,9 @@ async def test_media_is_uploaded_once_and_limited(world: WebWorld) -> None:
         assert (await client.get(f"/api/v1/media/{uuid4()}")).status_code == 404
         roomy = await client.post("/api/v1/media", files={"file": ("b.bin", bytes(2_000_000))})
         assert roomy.status_code == 201
-        large = await client.post("/api/v1/media", files={"file": ("c.bin", bytes(LARGEST_BYTES + 1))})
+        large = await client.post("/api/v1/media", files={"file": ("c.bin", bytes(MAX_MEDIA_BYTES + 1))})
         assert (large.status_code, "at most 50 MB" in large.json()["detail"]) == (422, True)
-        huge = await client.post("/api/v1/media", files={"file": ("d.bin", bytes(LARGEST_BYTES + 100_000))})
+        huge = await client.post("/api/v1/media", files={"file": ("d.bin", bytes(MAX_MEDIA_BYTES + 100_000))})
         assert huge.status_code == 413
 
 

@@ -1,16 +1,17 @@
-"""Sessions of users, and the browsers that they signed in with."""
+"""Sessions of users, the browsers that they signed in with, and the use of API tokens."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from headgate.access.tokens import new_token, token_hash
 from headgate.storage import events
-from headgate.storage.access import known_browsers, user_sessions
-from headgate.storage.access.user_sessions import NewSession
+from headgate.storage.access import api_tokens, known_browsers, user_sessions
+from headgate.storage.access.api_tokens import ApiToken
+from headgate.storage.access.user_sessions import NewSession, Session
 from headgate.storage.database import Tx
 from headgate.storage.events import Event
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 SESSION_EVENT = "session"
 """Tells open streams of a user to see whether their sign-in still holds."""
 MAX_AGENT_LENGTH = 300
+TOUCH_AFTER = timedelta(minutes=1)
+"""Uses closer together than this are one, so that a busy page does not write with every request."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,22 @@ async def start_session(tx: Tx, access: Access, browser: Browser, user_id: UUID,
     )
     await user_sessions.insert_session(tx, session, now=now)
     return token
+
+
+async def use_session(tx: Tx, token: str, *, now: datetime) -> Session | None:
+    """Return the session of a token, and note that it is in use."""
+    session = await user_sessions.get_session(tx, token_hash(token), now=now)
+    if session is not None and now - session.last_seen_at > TOUCH_AFTER:
+        await user_sessions.touch_session(tx, session.id, now=now)
+    return session
+
+
+async def use_api_token(tx: Tx, token: str, *, now: datetime) -> ApiToken | None:
+    """Return what is known of an API token, and note that it is in use."""
+    known = await api_tokens.get_api_token(tx, token_hash(token), now=now)
+    if known is not None and (known.last_used_at is None or now - known.last_used_at > TOUCH_AFTER):
+        await api_tokens.touch_api_token(tx, known.id, now=now)
+    return known
 
 
 async def remember_browser(tx: Tx, access: Access, browser: Browser, user_id: UUID) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 from headgate.jobs.kinds import Kinds, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.logs import get_logger
@@ -29,6 +29,12 @@ async def replay(tx: Tx, kinds: Kinds, letter_id: UUID, *, now: datetime) -> Dea
 async def discard(tx: Tx, letter_id: UUID, *, now: datetime) -> DeadLetter:
     """Close the letter for good; its work goes on at its own due time."""
     return await _close(tx, letter_id, state="discarded", now=now)
+
+
+async def keep(tx: Tx, letter_id: UUID, *, kept: bool) -> DeadLetter:
+    """Keep a failed job for ever, whatever its age, or let it be pruned again."""
+    await dead_letters.keep_dead_letter(tx, letter_id, kept=kept)
+    return await _get(tx, letter_id)
 
 
 async def prune(tx: Tx, kinds: Kinds, *, keep: int, before: datetime, now: datetime) -> None:
@@ -66,9 +72,14 @@ async def _try_again(tx: Tx, kinds: Kinds, *, kind_name: str, raw_key: str, now:
 async def _close(tx: Tx, letter_id: UUID, *, state: State, now: datetime) -> DeadLetter:
     """Close first and look then: of two people at once, one is told that the other was before."""
     closed = await dead_letters.close_dead_letter(tx, letter_id, state=state, now=now)
-    letter = await dead_letters.get_dead_letter(tx, letter_id)
-    if letter is None:
-        raise UserError(f"There is no dead letter {letter_id}.", command="headgate jobs list")
+    letter = await _get(tx, letter_id)
     if not closed:
         raise UserError(f"The dead letter {letter_id} was {letter.state} before.")
+    return letter
+
+
+async def _get(tx: Tx, letter_id: UUID) -> DeadLetter:
+    letter = await dead_letters.get_dead_letter(tx, letter_id)
+    if letter is None:
+        raise NotFound(f"There is no dead letter {letter_id}.", command="headgate jobs list")
     return letter

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, cast
 from uuid import UUID
 
 from fastapi import Depends, HTTPException, Request
 
-from headgate.access.tokens import csrf_token, token_hash
+from headgate.access.sessions import use_api_token, use_session
+from headgate.access.tokens import csrf_token
 from headgate.outflow.notifications.inbox import Unread, count_unread
-from headgate.storage.access import api_tokens, user_sessions
 from headgate.storage.access.api_tokens import Scope
 from headgate.storage.access.users import Role
 from headgate.storage.database import Tx
 from headgate.web.cookies import COOKIE
 from headgate.web.parts import site_of
 
-_TOUCH_AFTER = timedelta(minutes=1)
 _IMPLIED: dict[Scope, frozenset[Scope]] = {
     "read": frozenset({"read"}),
     "write": frozenset({"read", "write"}),
@@ -93,20 +92,16 @@ def _bearer_token(request: Request) -> str | None:
 
 
 async def _from_api_token(tx: Tx, token: str, now: datetime) -> Caller | None:
-    known = await api_tokens.get_api_token(tx, token_hash(token), now=now)
+    known = await use_api_token(tx, token, now=now)
     if known is None:
         return None
-    if known.last_used_at is None or now - known.last_used_at > _TOUCH_AFTER:
-        await api_tokens.touch_api_token(tx, known.id, now=now)
     return Caller(known.user_id, known.user_name, scopes_of(known.role, known.scopes))
 
 
 async def _from_session(tx: Tx, token: str, now: datetime) -> Caller | None:
-    known = await user_sessions.get_session(tx, token_hash(token), now=now)
+    known = await use_session(tx, token, now=now)
     if known is None:
         return None
-    if now - known.last_seen_at > _TOUCH_AFTER:
-        await user_sessions.touch_session(tx, known.id, now=now)
     return Caller(
         known.user_id,
         known.user_name,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
-from uuid import UUID
 
 import typer
 
@@ -17,24 +16,19 @@ from headgate.cli.jobs.tables import relative
 from headgate.cli.lookup.channels import AccountArgument, get_account
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
 from headgate.cli.phrases import count_of
-from headgate.connectors.protocol import Connector, Question, SignedIn
+from headgate.connectors.protocol import Question
 from headgate.domain.errors import UserError
-from headgate.intake.channels import requests
+from headgate.intake.channels import accounts
+from headgate.intake.channels.accounts import NewAccount
 from headgate.outflow.reminders.targets import name_some
-from headgate.outflow.sending.controls import require_no_runs
-from headgate.storage.channels.channels import Account, insert_account
-from headgate.storage.channels.discovery import ask_discovery
 from headgate.storage.channels.requests import HandedOver
-from headgate.storage.database import Tx
 from headgate.storage.lanes.account_overview import AccountLine, list_account_lines
 from headgate.storage.lanes.lanes import CallsOfDay, LaneRow, list_calls, list_lanes
 from headgate.storage.reminders.reminders import list_of_account
-from headgate.storage.secrets import get_secret, list_secret_names, open_vault, put_secret
 
 app = typer.Typer(no_args_is_help=True, help="Sign accounts in and out; see what they do.")
 
 DAYS = 7
-_MOST_QUESTIONS = 20
 _WAITING = ("channel waits for its next login", "channels wait for its next login")
 _ALONE = ("channel has no reader any more", "channels have no reader any more")
 
@@ -60,23 +54,12 @@ def add(
 
     async def insert(desk: Desk) -> None:
         connector = connector_of(desk, platform)
-        signed_in = None if no_login else await _ask(connector, name, {}, answers)
-        account = Account(
-            id=desk.ids.new(),
-            platform=platform,
-            name=name,
-            state="active" if signed_in else "needs_login",
-            state_reason="" if signed_in else "It has not signed in yet.",
-            established=established,
-        )
+        signed_in = None if no_login else await accounts.log_in(connector, name, {}, _answerer(answers))
+        new = NewAccount(platform, name, established, signed_in)
         async with desk.database.transaction() as tx:
-            if not await insert_account(tx, account, now=desk.clock.now()):
-                raise UserError(
-                    f"There is an account {platform}/{name} already.",
-                    command=f"headgate account login {name}",
-                )
-            if signed_in is not None:
-                await _store(tx, desk, account.id, signed_in)
+            await accounts.add_account(
+                tx, new, data_dir=desk.settings.data.dir, ids=desk.ids, now=desk.clock.now()
+            )
         if signed_in is None:
             typer.echo(f"{name} is added; `headgate account login {name}` signs it in.")
         else:
@@ -92,15 +75,15 @@ def list_all(*, as_json: AsJson = False) -> None:
     async def look(desk: Desk) -> None:
         now = desk.clock.now()
         async with desk.database.transaction() as tx:
-            accounts = await list_account_lines(tx)
+            lines = await list_account_lines(tx)
             lanes = await list_lanes(tx)
             calls = await list_calls(tx, days=DAYS)
         if as_json:
-            print_json([_document(account, lanes, calls) for account in accounts])
+            print_json([_document(line, lanes, calls) for line in lines])
         else:
-            _print_accounts(accounts)
-            _print_discovery(accounts, now=now)
-            _print_lanes(accounts, lanes, calls)
+            _print_accounts(lines)
+            _print_discovery(lines, now=now)
+            _print_lanes(lines, lanes, calls)
 
     at_desk(look)
 
@@ -112,7 +95,7 @@ def discover_now(account: AccountArgument) -> None:
     async def ask(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             known = await get_account(tx, account)
-            await ask_discovery(tx, known.id, now=desk.clock.now())
+            await accounts.list_channels_again(tx, known.id, now=desk.clock.now())
         typer.echo(f"The channels of {known.name} are listed again now.")
 
     at_desk(ask)
@@ -124,14 +107,16 @@ def login(account: AccountArgument, *, answer: Answers = None) -> None:
     answers = _parse(answer)
 
     async def sign_in(desk: Desk) -> None:
+        data_dir = desk.settings.data.dir
         async with desk.database.transaction() as tx:
             known = await get_account(tx, account)
-            secrets = await _secrets(tx, desk, known.id)
-        signed_in = await _ask(connector_of(desk, known.platform), known.name, secrets, answers)
+            secrets = await accounts.read_secrets(tx, known.id, data_dir=data_dir)
+        connector = connector_of(desk, known.platform)
+        signed_in = await accounts.log_in(connector, known.name, secrets, _answerer(answers))
         async with desk.database.transaction() as tx:
-            await requests.forget_secrets(tx, known.id)
-            await _store(tx, desk, known.id, signed_in)
-            woken = await requests.sign_in(tx, known.id, now=desk.clock.now())
+            woken = await accounts.sign_in(
+                tx, known.id, signed_in.secrets, data_dir=data_dir, now=desk.clock.now()
+            )
         looked = f"; {count_of(woken, 'channel is', 'channels are')} looked at now" if woken else ""
         typer.echo(f"{known.name} is signed in{looked}.")
 
@@ -145,17 +130,17 @@ def logout(account: AccountArgument, *, yes: Yes = False) -> None:
     async def sign_out(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             known = await get_account(tx, account)
-            secrets = await _secrets(tx, desk, known.id)
         confirm(f"Sign {known.name} out, and forget its session?", yes=yes)
-        connector = connector_of(desk, known.platform)
-        async with desk.database.transaction() as tx:
-            done = await requests.sign_out(tx, known, now=desk.clock.now())
-        # Ours first: whatever the platform answers, the account is not to be used any more.
-        try:
-            await connector.logout(known.name, secrets)
-        except Exception as error:  # noqa: BLE001 - said aloud; the session ends with its secrets here
-            typer.echo(f"The platform did not take the logout: {connector.classify(error)}.", err=True)
-        typer.echo(f"{known.name} is signed out{_handed_over(done, _WAITING)}.")
+        done = await accounts.log_out(
+            desk.database,
+            connector_of(desk, known.platform),
+            known,
+            data_dir=desk.settings.data.dir,
+            now=desk.clock.now(),
+        )
+        if done.problem:
+            typer.echo(f"The platform refused the logout: {done.problem}.", err=True)
+        typer.echo(f"{known.name} is signed out{_handed_over(done.handed_over, _WAITING)}.")
 
     at_desk(sign_out)
 
@@ -167,15 +152,14 @@ def remove(account: AccountArgument, *, yes: Yes = False) -> None:
     async def delete(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             known = await get_account(tx, account)
-            await require_no_runs(tx, known.id, name=known.name)
+            await accounts.check_removable(tx, known)
             broken = await list_of_account(tx, known.id)
         silent = f" These reminders then send nothing: {name_some(broken)}." if broken else ""
         confirm(
             f"Remove the account {known.platform}/{known.name} with its session and pace?{silent}", yes=yes
         )
         async with desk.database.transaction() as tx:
-            await require_no_runs(tx, known.id, name=known.name)
-            done = await requests.remove_account(tx, known, now=desk.clock.now())
+            done = await accounts.remove_account(tx, known, now=desk.clock.now())
         typer.echo(f"{known.name} is removed{_handed_over(done, _ALONE)}.{silent}")
 
     at_desk(delete)
@@ -192,20 +176,9 @@ def _handed_over(done: HandedOver, left: tuple[str, str]) -> str:
     )
 
 
-async def _ask(
-    connector: Connector, name: str, secrets: Mapping[str, str], answers: Mapping[str, str]
-) -> SignedIn:
-    """Go through a login, question by question."""
-    given: dict[str, str] = {}
-    for _ in range(_MOST_QUESTIONS):
-        try:
-            step = await connector.login(name, secrets, given)
-        except Exception as error:
-            raise UserError(f"{name} could not sign in: {connector.classify(error)}.") from error
-        if isinstance(step, SignedIn):
-            return step
-        given[step.name] = answers[step.name] if step.name in answers else _prompt(step)
-    raise UserError(f"The login of {name} asks on and on.", remedy="Its connector has a fault.")
+def _answerer(answers: Mapping[str, str]) -> Callable[[Question], str]:
+    """Return who answers a login: what was given beforehand, or else the person."""
+    return lambda question: answers[question.name] if question.name in answers else _prompt(question)
 
 
 def _prompt(question: Question) -> str:
@@ -229,25 +202,7 @@ def _parse(answers: Sequence[str] | None) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-async def _store(tx: Tx, desk: Desk, account_id: UUID, signed_in: SignedIn) -> None:
-    if not signed_in.secrets:
-        return
-    vault = await open_vault(tx, desk.settings.data.dir)
-    for name, secret in signed_in.secrets.items():
-        await put_secret(tx, vault, secret, owner=requests.secret_owner(account_id), name=name)
-
-
-async def _secrets(tx: Tx, desk: Desk, account_id: UUID) -> dict[str, str]:
-    owner = requests.secret_owner(account_id)
-    names = await list_secret_names(tx, owner)
-    if not names:
-        return {}
-    vault = await open_vault(tx, desk.settings.data.dir)
-    found = {name: await get_secret(tx, vault, owner=owner, name=name) for name in names}
-    return {name: secret for name, secret in found.items() if secret is not None}
-
-
-def _print_accounts(accounts: Sequence[AccountLine]) -> None:
+def _print_accounts(lines: Sequence[AccountLine]) -> None:
     print_table(
         ["account", "platform", "state", "why", "reads", "stands by", "listening"],
         [
@@ -260,15 +215,15 @@ def _print_accounts(accounts: Sequence[AccountLine]) -> None:
                 account.stands_by,
                 "yes" if account.listening else "no",
             )
-            for account in accounts
+            for account in lines
         ],
         empty="There are no accounts yet: `headgate account add PLATFORM NAME` adds one.",
         numeric=["reads", "stands by"],
     )
 
 
-def _print_discovery(accounts: Sequence[AccountLine], *, now: datetime) -> None:
-    for account in accounts:
+def _print_discovery(lines: Sequence[AccountLine], *, now: datetime) -> None:
+    for account in lines:
         if account.discovered_at is None:
             continue
         following = "" if account.discover_at is None else f", next {relative(account.discover_at, now)}"
@@ -278,10 +233,8 @@ def _print_discovery(accounts: Sequence[AccountLine], *, now: datetime) -> None:
         )
 
 
-def _print_lanes(
-    accounts: Sequence[AccountLine], lanes: Sequence[LaneRow], calls: Sequence[CallsOfDay]
-) -> None:
-    rows = [_lane(account, lane, calls) for account in accounts for lane in _lanes_of(account, lanes)]
+def _print_lanes(lines: Sequence[AccountLine], lanes: Sequence[LaneRow], calls: Sequence[CallsOfDay]) -> None:
+    rows = [_lane(account, lane, calls) for account in lines for lane in _lanes_of(account, lanes)]
     if rows:
         columns = ["account", "calls of", "a minute", "of at most", "in 24 h", "cool-down"]
         print_table(

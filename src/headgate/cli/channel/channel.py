@@ -16,11 +16,10 @@ from headgate.cli.output import AsJson, Yes, confirm, print_json
 from headgate.cli.phrases import count_of
 from headgate.domain.errors import UserError, WorkError
 from headgate.intake.channels import discovery, requests
+from headgate.intake.channels.settings import switch_topic
 from headgate.lanes.links import AccountRef
 from headgate.storage.channels.channel_overview import FIRST, list_channels
-from headgate.storage.channels.discovery import forget_removed
 from headgate.storage.channels.following import list_followed
-from headgate.storage.channels.intake_settings import switch_topic
 from headgate.storage.channels.requests import ScanWish, count_holdings, list_family
 from headgate.storage.streams.explain import explain_stream, list_topics
 
@@ -76,10 +75,16 @@ def add(
                 channel_tables.print_found(found, followed, account=known.name, as_json=as_json)
                 return
             chosen = found if every else discovery.choose(found, keys or [])
-            await forget_removed(tx, [one.key for one in chosen], home)
-            done = await discovery.follow(tx, chosen, home, ids=desk.ids, now=desk.clock.now())
-            every_s = desk.settings.intake.discover_every_s
-            await discovery.note_listed(tx, found, home, links, now=desk.clock.now(), every_s=every_s)
+            done = await discovery.follow_chosen(
+                tx,
+                chosen,
+                home,
+                links,
+                among=found,
+                ids=desk.ids,
+                now=desk.clock.now(),
+                every_s=desk.settings.intake.discover_every_s,
+            )
         if as_json:
             print_json(done)
         else:
@@ -187,11 +192,6 @@ def disable(channel: ChannelArgument, *, topic: TopicOption = "") -> None:
 async def _switch_topic(desk: Desk, channel: str, topic: str, *, enabled: bool) -> None:
     async with desk.database.transaction() as tx:
         named = await get_channel(tx, channel)
-        if topic not in {one.key for one in await list_topics(tx, named.id)}:
-            raise UserError(
-                f"There is no topic {topic!r} in {named.title}.",
-                command=f"headgate channel show {named.key}",
-            )
         await switch_topic(tx, named.id, topic, enabled=enabled, now=desk.clock.now())
     becomes = "judged by its settings" if enabled else "kept as rejected"
     typer.echo(f"The topic {topic} is {'on' if enabled else 'off'}: what is seen in it is {becomes}.")

@@ -17,12 +17,12 @@ from headgate.cli.output import AsJson, print_json, print_table
 from headgate.domain.errors import UserError
 from headgate.domain.streams.channel_settings import ChannelSettings
 from headgate.intake.channels import requests
-from headgate.storage.channels import intake_settings
+from headgate.intake.channels.settings import SettingsLayer, change_settings, get_settings
 from headgate.storage.channels.channel_overview import NamedChannel
+from headgate.storage.channels.intake_settings import Stored, list_layers
 from headgate.storage.channels.requests import Tier
 from headgate.storage.database import Tx
 
-Stored = dict[str, Any]
 TierOption = Annotated[
     Literal["HOT", "WARM", "COLD", "auto"] | None,
     typer.Option(help="Pin how often it is looked at; `auto` follows what arrives."),
@@ -34,7 +34,7 @@ class Place:
     """The layer that a command is about, and the channel through which it is looked at."""
 
     channel: NamedChannel | None
-    layer: Literal["everything", "parent", "channel", "topic"]
+    kind: Literal["everything", "parent", "channel", "topic"]
     topic: str = ""
 
     @property
@@ -42,19 +42,23 @@ class Place:
         """The channel whose row holds the layer."""
         if self.channel is None:
             raise UserError("Which channel?", remedy="Name one, or take --global.")
-        if self.layer != "parent" or self.channel.kind == "parent":
+        if self.kind != "parent" or self.channel.kind == "parent":
             return self.channel.id
         if self.channel.parent_id is None:
             raise UserError(f"{self.channel.title} has no parent.")
         return self.channel.parent_id
 
     @property
+    def layer(self) -> SettingsLayer:
+        return SettingsLayer() if self.kind == "everything" else SettingsLayer(self.channel_id, self.topic)
+
+    @property
     def title(self) -> str:
-        if self.channel is None or self.layer == "everything":
+        if self.channel is None or self.kind == "everything":
             return "all channels"
-        if self.layer == "topic":
+        if self.kind == "topic":
             return f"the topic {self.topic} of {self.channel.title}"
-        is_parent = self.layer == "parent" and self.channel.kind != "parent"
+        is_parent = self.kind == "parent" and self.channel.kind != "parent"
         return self.channel.parent_title if is_parent else self.channel.title
 
 
@@ -90,19 +94,16 @@ def settings(
     async def work(desk: Desk) -> None:
         now = desk.clock.now()
         async with desk.database.transaction() as tx:
-            # First of all: whoever changes a layer reads it under the same lock.
-            if changes:
-                await intake_settings.lock_settings(tx)
             place = await _place(tx, channel, topic=topic, parent=parent, everything=everything)
-            if tier is not None or floor is not None:
-                await _plan(tx, place, tier=tier, floor=floor, desk=desk)
-            stored = await _get_layer(tx, place)
             if changes:
-                stored = _changed(stored, changes)
-                await _set_layer(tx, place, stored, now=now)
+                stored = await change_settings(tx, place.layer, changes, now=now)
+            else:
+                stored = await get_settings(tx, place.layer)
+            if tier is not None or floor is not None:
+                await _plan(tx, place, tier=tier, floor=floor, now=now)
             document = await _effective(tx, place, stored)
         if as_json:
-            print_json({"of": place.layer, "set": stored, "effective": document})
+            print_json({"of": place.kind, "set": stored, "effective": document})
         else:
             _print(place, document)
 
@@ -146,11 +147,6 @@ def _value(name: str, text: str) -> object:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _changed(stored: Stored, changes: Mapping[str, object]) -> Stored:
-    merged = {**stored, **changes}
-    return ChannelSettings.parse({name: value for name, value in merged.items() if value is not None}).dump()
-
-
 async def _place(tx: Tx, reference: str | None, *, topic: str, parent: bool, everything: bool) -> Place:
     if everything:
         return Place(None, "everything")
@@ -163,12 +159,11 @@ async def _place(tx: Tx, reference: str | None, *, topic: str, parent: bool, eve
 
 
 async def _plan(
-    tx: Tx, place: Place, *, tier: Tier | Literal["auto"] | None, floor: int | None, desk: Desk
+    tx: Tx, place: Place, *, tier: Tier | Literal["auto"] | None, floor: int | None, now: datetime
 ) -> None:
     """Change how a stream is looked at; these are its own and are never inherited."""
-    if place.layer != "channel":
+    if place.kind != "channel":
         raise UserError("--tier and --floor are a channel's own.", remedy="Name a channel alone.")
-    now = desk.clock.now()
     if tier is not None:
         await requests.pin_tier(tx, place.channel_id, None if tier == "auto" else tier, now=now)
         how = "follows what arrives" if tier == "auto" else f"is pinned: {tier}"
@@ -178,31 +173,16 @@ async def _plan(
         typer.echo(f"The floor of {place.title} is {floor}.", err=True)
 
 
-async def _get_layer(tx: Tx, place: Place) -> Stored:
-    if place.layer == "everything":
-        return await intake_settings.get_everything(tx)
-    if place.layer == "topic":
-        layer = await intake_settings.get_topic(tx, place.channel_id, place.topic)
-        if layer is None:
-            raise UserError(
-                f"There is no topic {place.topic!r} in this channel.",
-                command="headgate channel show",
-            )
-        return layer.settings
-    layer = await intake_settings.get_channel(tx, place.channel_id)
-    return {} if layer is None else layer.settings
-
-
 async def _effective(tx: Tx, place: Place, stored: Stored) -> dict[str, Any]:
     """Return each setting with its value and where that comes from."""
     layers: list[tuple[str, Stored]] = []
-    if place.layer == "everything":
+    if place.kind == "everything":
         layers.append(("all channels", stored))
     else:
-        (found,) = await intake_settings.list_layers(tx, [place.channel_id])
+        (found,) = await list_layers(tx, [place.channel_id])
         outer = ["all channels", *["a parent"] * (len(found.layers) - 2), "itself"]
         layers += zip(outer, found.layers, strict=True)
-    if place.layer == "topic":
+    if place.kind == "topic":
         layers = [(name if name != "itself" else "the channel", layer) for name, layer in layers]
         layers.append(("itself", stored))
     effective: dict[str, Any] = {}
@@ -211,15 +191,6 @@ async def _effective(tx: Tx, place: Place, stored: Stored) -> dict[str, Any]:
         origin, value = found_in[-1] if found_in else ("", None)
         effective[name] = {"value": value, "from": origin or "default"}
     return effective
-
-
-async def _set_layer(tx: Tx, place: Place, stored: Stored, *, now: datetime) -> None:
-    if place.layer == "everything":
-        await intake_settings.set_everything(tx, stored, now=now)
-    elif place.layer == "topic":
-        await intake_settings.set_topic(tx, place.channel_id, place.topic, stored, now=now)
-    else:
-        await intake_settings.set_channel(tx, place.channel_id, stored, now=now)
 
 
 def _print(place: Place, document: Mapping[str, Mapping[str, Any]]) -> None:

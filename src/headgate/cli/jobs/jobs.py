@@ -145,8 +145,7 @@ def keep(
 
     async def mark(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
-            letter = await _get_letter(tx, reference)
-            await dead_letters.keep_dead_letter(tx, letter.id, kept=kept)
+            letter = await letters.keep(tx, await _find_letter(tx, reference), kept=kept)
         ending = "is kept from now on" if kept else "will be pruned in its time"
         typer.echo(f"The dead letter of {letter.kind} {letter.key} {ending}.")
 

@@ -16,19 +16,17 @@ from headgate.cli.lookup.channels import get_account
 from headgate.cli.lookup.targets import get_targets
 from headgate.cli.reminder.part_order import TypedPart
 from headgate.domain.errors import UserError
-from headgate.domain.file_types import type_by_name
 from headgate.domain.reminders.recurrence import Schedule, daily, monthly, weekdays, weekly
 from headgate.domain.reminders.windows import DAY_MINUTES, DEFAULT_END, DEFAULT_START, Window, parse_minute
 from headgate.kernel.zone import machine_zone
 from headgate.outflow.reminders.drafts import Draft, DraftPart
+from headgate.outflow.reminders.media import add_media, check_size
 from headgate.outflow.reminders.targets import find_list
 from headgate.storage.database import Tx
-from headgate.storage.reminders.media import LARGEST_BYTES, add_media, too_large
 
 T = TypeVar("T")
 AT_NINE = "09:00"
 ALL_DAY = "all-day"
-UNKNOWN_TYPE = "application/octet-stream"
 
 TitleOption = Annotated[str | None, typer.Option("--title", help="What the reminder is called.")]
 AccountOption = Annotated[
@@ -229,12 +227,7 @@ async def _stored(tx: Tx, desk: Desk, parts: Sequence[TypedPart]) -> tuple[Draft
         media_id = None
         if part.file is not None:
             media = await add_media(
-                tx,
-                desk.ids.new(),
-                name=part.file.name,
-                mime_type=type_by_name(part.file.name) or UNKNOWN_TYPE,
-                content=_content(part.file),
-                now=desk.clock.now(),
+                tx, _content(part.file), name=part.file.name, ids=desk.ids, now=desk.clock.now()
             )
             media_id = media.id
         stored.append(DraftPart(part.text, media_id))
@@ -243,9 +236,7 @@ async def _stored(tx: Tx, desk: Desk, parts: Sequence[TypedPart]) -> tuple[Draft
 
 def _content(file: Path) -> bytes:
     try:
-        size_bytes = file.stat().st_size
-        if size_bytes > LARGEST_BYTES:
-            raise too_large(file.name, size_bytes)
+        check_size(file.name, file.stat().st_size)
         return file.read_bytes()
     except OSError as error:
         raise UserError(

@@ -15,6 +15,7 @@ from headgate.storage.channels import discovery, intake_settings
 from headgate.storage.channels.channels import upsert_account
 from headgate.storage.channels.following import Followed, Found, Whose, follow_streams
 from headgate.storage.database import Database, Tx
+from headgate.storage.events import Event, publish
 
 
 async def discover(links: Links, account: AccountRef) -> list[FoundChannel]:
@@ -64,6 +65,25 @@ async def follow(tx: Tx, found: Sequence[FoundChannel], whose: Whose, *, ids: Id
     followed = await follow_streams(tx, streams, whose, ids=ids, now=now)
     for channel_id in followed.moved:
         await intake_settings.announce_change(tx, channel_id, now=now)
+    return followed
+
+
+async def follow_chosen(
+    tx: Tx,
+    chosen: Sequence[FoundChannel],
+    whose: Whose,
+    links: Links,
+    *,
+    among: Sequence[FoundChannel],
+    ids: Ids,
+    now: datetime,
+    every_s: float | None = None,
+) -> Followed:
+    """Follow what a person chose among all that an account sees, also what they removed before."""
+    await discovery.forget_removed(tx, [channel.key for channel in chosen], whose)
+    followed = await follow(tx, chosen, whose, ids=ids, now=now)
+    await note_listed(tx, among, whose, links, now=now, every_s=every_s)
+    await publish(tx, Event("channels"))
     return followed
 
 

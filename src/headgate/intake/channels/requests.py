@@ -1,4 +1,4 @@
-"""What people ask for: scans, switches, removals, accounts. Each request is one transaction.
+"""Actions on channels: scanning, switching, pinning, removing. Each is one transaction of the caller.
 
 The order of locks: jobs, settings, streams. A job that ends holds its own row, then wants the settings and
 the stream, and whoever takes them the other way round would wait for it for ever.
@@ -17,13 +17,11 @@ from headgate.intake.streams.scan import KIND as SCAN
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import cancel, enqueue
 from headgate.kernel.ids import Ids
-from headgate.storage import events, secrets
-from headgate.storage.channels import following, intake_settings, requests
-from headgate.storage.channels.channels import Account, delete_account, set_account_state
-from headgate.storage.channels.requests import HandedOver, Holdings, LockedStream, ScanWish, Tier, Trigger
+from headgate.storage import events
+from headgate.storage.channels import intake_settings, requests
+from headgate.storage.channels.requests import Holdings, LockedStream, ScanWish, Tier, Trigger
 from headgate.storage.database import Tx
 from headgate.storage.jobs import engine
-from headgate.storage.lanes import lanes
 from headgate.storage.listings import listings, series
 
 RESET = "The channel is read again from the beginning"
@@ -129,48 +127,6 @@ async def set_floor(tx: Tx, channel_id: UUID, floor: int, *, now: datetime) -> N
     if not await requests.set_floor(tx, channel_id, floor=floor, now=now):
         raise _no_stream()
     await _tell_channels(tx)
-
-
-async def sign_in(tx: Tx, account_id: UUID, *, now: datetime) -> int:
-    """An account can be used again: its streams are due; breakers stay as they are."""
-    await set_account_state(tx, account_id, state="active", reason="")
-    adopted = await following.adopt_streams(tx, account_id, now=now)
-    woken = await requests.wake_account(tx, account_id, now=now)
-    await _tell_channels(tx)
-    return max(adopted, woken)
-
-
-async def sign_out(tx: Tx, account: Account, *, now: datetime) -> HandedOver:
-    """An account is not to be used: stand-bys take over; what nobody else can read waits for it."""
-    await cancel(tx, [Wake(LOOK, str(account.id))])
-    await set_account_state(tx, account.id, state="needs_login", reason="A person signed it out.")
-    handed_over = await requests.hand_over(tx, account.id, keep=True, now=now)
-    await forget_secrets(tx, account.id)
-    await _tell_channels(tx)
-    return handed_over
-
-
-async def remove_account(tx: Tx, account: Account, *, now: datetime) -> HandedOver:
-    """Remove an account with its secrets and lanes; its channels and what was caught stay."""
-    await cancel(tx, [Wake(LOOK, str(account.id))])
-    handed_over = await requests.hand_over(tx, account.id, keep=False, now=now)
-    await forget_secrets(tx, account.id)
-    await lanes.delete_lanes(tx, owner=str(account.id))
-    await requests.discard_letters(tx, [str(account.id)], now=now)
-    await delete_account(tx, account.id)
-    await _tell_channels(tx)
-    return handed_over
-
-
-async def forget_secrets(tx: Tx, account_id: UUID) -> None:
-    owner = secret_owner(account_id)
-    for name in await secrets.list_secret_names(tx, owner):
-        await secrets.delete_secret(tx, owner=owner, name=name)
-
-
-def secret_owner(account_id: UUID) -> str:
-    """Return under whose name an account's secrets are kept."""
-    return f"account:{account_id}"
 
 
 async def _wake_look(tx: Tx, channel_id: UUID) -> None:

@@ -19,16 +19,6 @@ from headgate.storage.sending.sending import DueRun
 ACTIVE: tuple[RunState, ...] = ("waiting", "running", "paused")
 
 
-async def require_no_runs(tx: Tx, account_id: UUID, *, name: str) -> None:
-    """Refuse to take an account away that has something under way: nobody could end it properly."""
-    if active := await run_controls.count_active_runs(tx, account_id):
-        runs = "a run" if active == 1 else f"{active:,} runs"
-        raise UserError(
-            f"{name} has {runs} under way.",
-            remedy="Cancel each run, or send the rest of it from another account.",
-        )
-
-
 async def pause(tx: Tx, run_id: UUID) -> None:
     """Send nothing more of a run until it is resumed; its window closes all the same."""
     run = await _get(tx, run_id)

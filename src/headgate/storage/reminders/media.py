@@ -8,14 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import UserError
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 
 Q = load_queries(__name__)
-
-LARGEST_BYTES = 50 * 1000 * 1000
-LONGEST_NAME = 200
 
 
 @dataclass(frozen=True)
@@ -29,19 +25,15 @@ class Media:
     created_at: datetime
 
 
-async def add_media(
+async def upsert_media(
     tx: Tx, media_id: UUID, *, name: str, mime_type: str, content: bytes, now: datetime
 ) -> Media:
     """Store a file, and return it, or the equal one that was there before."""
-    if not content:
-        raise UserError(f"{name!r} is empty.", remedy="Choose another file.")
-    if len(content) > LARGEST_BYTES:
-        raise too_large(name, len(content))
     (stored,) = await tx.all(
         Media,
         Q["upsert_media"],
         id=media_id,
-        name=_plain_name(name),
+        name=name,
         mime_type=mime_type,
         size_bytes=len(content),
         sha256=hashlib.sha256(content).digest(),
@@ -49,19 +41,6 @@ async def add_media(
         now=now,
     )
     return stored
-
-
-def too_large(name: str, size_bytes: int) -> UserError:
-    return UserError(
-        f"{name!r} has {size_bytes / 1e6:.1f} MB; at most {LARGEST_BYTES / 1e6:.0f} MB can be sent.",
-        remedy="Choose a smaller file.",
-    )
-
-
-def _plain_name(name: str) -> str:
-    """Return a file's own name, whatever folder the sender had it in."""
-    last = name.replace("\\", "/").rpartition("/")[2]
-    return "".join(sign for sign in last if sign.isprintable()).strip()[-LONGEST_NAME:] or "file"
 
 
 async def list_media(tx: Tx, media_ids: Sequence[UUID]) -> list[Media]:

@@ -16,7 +16,7 @@ from headgate.outflow.reminders.drafts import Draft, DraftPart
 from headgate.outflow.reminders.runs import make_run
 from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Tx
-from headgate.storage.reminders.media import add_media
+from headgate.storage.reminders.media import upsert_media
 from headgate.testing.platform.world import World
 
 PICTURE = bytes(range(256)) * 40
@@ -35,7 +35,7 @@ async def plan_runs(
     now: datetime,
 ) -> list[UUID]:
     """Let each account of the world send these parts to every group, beginning now; return the accounts."""
-    picture = await add_media(tx, ids.new(), name="a.png", mime_type="image/png", content=PICTURE, now=now)
+    picture = await upsert_media(tx, ids.new(), name="a.png", mime_type="image/png", content=PICTURE, now=now)
     groups = {ids.new(): group for group in world.groups.values()}
     rows = [{"id": str(key), "key": group.key, "title": group.title} for key, group in groups.items()]
     await tx.raw(

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from headgate.domain.errors import AuthFailed, Restricted, UserError, WorkError
-from headgate.intake.channels import requests
+from headgate.intake.channels import accounts, requests
 from headgate.intake.streams.misses import retry_misses
 from headgate.jobs.letters import replay
 from headgate.kernel.ids import Ids
@@ -281,7 +281,7 @@ class Person:
 
     async def _sign_in_one(self, tx: Tx, account_id: UUID, name: str) -> None:
         self.signed_in_s.setdefault(name, []).append(self.stage.elapsed_s)
-        await requests.sign_in(tx, account_id, now=self._now())
+        await accounts.reactivate(tx, account_id, now=self._now())
 
     async def _retry_misses(self) -> None:
         await self.retry_all()

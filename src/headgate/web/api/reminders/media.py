@@ -8,16 +8,14 @@ from uuid import UUID
 from fastapi import UploadFile
 from pydantic import BaseModel
 
-from headgate.domain.file_types import bare_type, type_by_name
-from headgate.storage.reminders.media import LARGEST_BYTES, add_media, get_media, too_large
+from headgate.outflow.reminders.media import MAX_MEDIA_BYTES, add_media, check_size
+from headgate.storage.reminders.media import get_media
 from headgate.web.door import Routes, scope
 from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 from headgate.web.typed import AROUND_A_FILE_BYTES
 
 routes = Routes("/api/v1", in_schema=True)
-
-_UNKNOWN_TYPE = "application/octet-stream"
 
 
 class MediaAnswer(BaseModel):
@@ -35,22 +33,20 @@ class MediaAnswer(BaseModel):
     door=scope("write"),
     status_code=201,
     tags=["reminders"],
-    largest_body_bytes=LARGEST_BYTES + AROUND_A_FILE_BYTES,
+    largest_body_bytes=MAX_MEDIA_BYTES + AROUND_A_FILE_BYTES,
 )
 async def add(site: CurrentSite, file: UploadFile) -> MediaAnswer:
     """Store a file for messages, as the field `file` of a form; an equal one is stored once."""
     name = file.filename or "file"
-    if file.size is not None and file.size > LARGEST_BYTES:
-        raise too_large(name, file.size)
+    check_size(name, file.size)
     content = await file.read()
-    mime_type = type_by_name(name) or bare_type(file.content_type or "") or _UNKNOWN_TYPE
     async with site.transaction() as tx:
         stored = await add_media(
             tx,
-            site.parts.ids.new(),
+            content,
             name=name,
-            mime_type=mime_type,
-            content=content,
+            declared_type=file.content_type or "",
+            ids=site.parts.ids,
             now=site.parts.clock.now(),
         )
     return MediaAnswer(**vars(stored))

@@ -14,14 +14,14 @@ from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
 from headgate.domain.errors import UserError
-from headgate.domain.file_types import bare_type, type_by_name
 from headgate.domain.reminders.recurrence import Schedule
 from headgate.domain.reminders.templates import VARIABLES
 from headgate.outflow.reminders import reminders, targets
 from headgate.outflow.reminders.drafts import LONGEST_TEXT, LONGEST_TITLE, MOST_PARTS, MOST_TARGETS
+from headgate.outflow.reminders.media import MAX_MEDIA_BYTES, add_media, check_size
 from headgate.storage.channels.channels import list_accounts
 from headgate.storage.database import Tx
-from headgate.storage.reminders.media import LARGEST_BYTES, add_media, list_media, too_large
+from headgate.storage.reminders.media import list_media
 from headgate.storage.reminders.reminder_overview import list_first_titles
 from headgate.storage.reminders.reminders import Reminder
 from headgate.storage.reminders.target_lists import list_lists
@@ -39,8 +39,7 @@ routes = Routes()
 MOST_FOUND = 60
 NAMED = 5
 _FILES_AT_ONCE = 4
-LARGEST_FORM_BYTES = _FILES_AT_ONCE * LARGEST_BYTES + 8 * 1000 * 1000
-_UNKNOWN_TYPE = "application/octet-stream"
+LARGEST_FORM_BYTES = _FILES_AT_ONCE * MAX_MEDIA_BYTES + 8 * 1000 * 1000
 
 
 @dataclass(frozen=True)
@@ -124,17 +123,15 @@ async def _store_files(site: Site, sheet: Sheet, form: FormData) -> Sheet:
 
 async def _store(site: Site, file: UploadFile) -> UUID:
     name = file.filename or "file"
-    if file.size is not None and file.size > LARGEST_BYTES:
-        raise too_large(name, file.size)
-    mime_type = type_by_name(name) or bare_type(file.content_type or "") or _UNKNOWN_TYPE
+    check_size(name, file.size)
     content = await file.read()
     async with site.transaction() as tx:
         stored = await add_media(
             tx,
-            site.parts.ids.new(),
+            content,
             name=name,
-            mime_type=mime_type,
-            content=content,
+            declared_type=file.content_type or "",
+            ids=site.parts.ids,
             now=site.parts.clock.now(),
         )
     return stored.id
@@ -236,7 +233,7 @@ async def _page(site: Site, caller: Caller, sheet: Sheet, *, status: int = 200) 
             repeats=REPEATS,
             days=DAYS,
             variables=VARIABLES,
-            largest_bytes=LARGEST_BYTES,
+            largest_bytes=MAX_MEDIA_BYTES,
             longest_text=LONGEST_TEXT,
             longest_title=LONGEST_TITLE,
             most_parts=MOST_PARTS,
