@@ -32,6 +32,7 @@ TEMPLATE_LOCK = 7_420_001
 MAKER = "headgate_tests"
 OWNER = "headgate_tests_owner"
 HASHES_QUICKLY = 160000
+FULL = os.environ.get("HEADGATE_TEST_FULL") == "1"
 
 # Pages and commands are the same on every server: their queries are prepared on each by the tests of storage,
 # and what they ask for is done on each by those of intake, outflow, jobs and lanes.
@@ -53,12 +54,21 @@ def at_database(url: str, name: str) -> str:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as `once` what needs no second server, and let the slow go first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as `once` what needs no second server, leave long tests to the full set, let the slow go first."""
+    if not FULL and not config.option.keyword and not _names_tests(config):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
     for item in items:
         if not _depends_on_the_server(item):
             item.add_marker(pytest.mark.once)
     items.sort(key=_place_in_line)
+
+
+def _names_tests(config: pytest.Config) -> bool:
+    """Tell whether somebody asks for single tests or files; they get what they ask for."""
+    return any(argument.partition("::")[0].endswith(".py") for argument in config.args)
 
 
 def _depends_on_the_server(item: pytest.Item) -> bool:

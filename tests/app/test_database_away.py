@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import psycopg
+import pytest
 from proxy import proxied
 from running import DEADLINE_S, environment
 
@@ -75,6 +76,7 @@ async def test_ctrl_c_ends_a_worker_that_cannot_give_its_leases_back(
             assert await interrupt(process) == 0
 
 
+@pytest.mark.long
 async def test_ctrl_c_ends_a_process_that_waits_for_its_database(database_url: str, tmp_path: Path) -> None:
     async with proxied(database_url) as proxy:
         settings = {"HEADGATE_DATABASE_URL": proxy.url, "HEADGATE_DATA_DIR": str(tmp_path)}

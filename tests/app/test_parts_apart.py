@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from running import environment, started
 
 
+@pytest.mark.long
 def test_web_and_worker_run_apart_on_one_database(database_url: str, tmp_path: Path) -> None:
     settings = {"HEADGATE_DATABASE_URL": database_url, "HEADGATE_DATA_DIR": str(tmp_path)}
     worker = subprocess.Popen(

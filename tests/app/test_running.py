@@ -33,6 +33,7 @@ def test_the_demo_opens_signed_in_fills_by_itself_and_stops_with_its_database(tm
     assert not postgres_runs(tmp_path)
 
 
+@pytest.mark.long
 def test_the_demo_goes_on_after_a_kill_and_stops_cleanly_then(tmp_path: Path) -> None:
     with started("demo", HEADGATE_DATA_DIR=str(tmp_path)) as demo:
         eventually(lambda: count_items(demo.get().text) > 100, "the library fills")
@@ -44,6 +45,7 @@ def test_the_demo_goes_on_after_a_kill_and_stops_cleanly_then(tmp_path: Path) ->
     assert not postgres_runs(tmp_path)
 
 
+@pytest.mark.long
 def test_the_demo_keeps_to_its_own_database_and_is_not_removed_while_it_runs(tmp_path: Path) -> None:
     settings = {
         "HEADGATE_DATA_DIR": str(tmp_path),

@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.xdist_group("bench"), pytest.mark.once]
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("on_server")
 def test_accounts_are_measured_in_one_process_and_in_two() -> None:
     arguments = ["accounts", "--accounts", "2", "--accounts", "8", "--seconds", "4", "--long-seconds", "4"]

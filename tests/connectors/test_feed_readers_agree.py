@@ -172,6 +172,7 @@ def documents(draw: st.DrawFn) -> bytes:
     return atom(*(atom_entry() for _ in range(count)), head=draw(EXTRAS), attributes=spaces + language)
 
 
+@pytest.mark.long
 @settings(max_examples=600, deadline=None)
 @given(documents())
 def test_both_readers_agree_on_documents_of_any_mixture(document: bytes) -> None:

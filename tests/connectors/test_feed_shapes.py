@@ -85,6 +85,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_document_is_read_as_far_as_its_bounds_go(name: str) -> None:
     feed = parse(HOSTILE[name])
@@ -93,6 +94,7 @@ def test_a_hostile_document_is_read_as_far_as_its_bounds_go(name: str) -> None:
     assert feed.warnings
 
 
+@pytest.mark.long
 def test_of_a_hundred_thousand_entries_the_newest_are_kept_with_a_warning() -> None:
     item = "<title>Number {n}</title><guid>{n}</guid>" + JANUARY
     feed = parse(rss(*(item.format(n=n) for n in range(100_000))))

@@ -41,6 +41,7 @@ async def test_a_restored_database_has_every_row_of_the_backup(
     assert parts and all(0 <= part <= 1 for part in parts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("what", "least"), [("intake", 18), ("fanout", 18), ("listings", 20)])
 async def test_what_the_product_wrote_comes_back_the_same(
     theatre: Theatre, empty_url: str, tmp_path: Path, what: str, least: int

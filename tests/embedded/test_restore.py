@@ -113,6 +113,7 @@ async def test_a_replacing_restore_that_fails_loses_nothing(filled_url: str, tmp
     assert contents_of(filled_url) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", [0.31, 0.99])
 async def test_a_restore_that_is_killed_in_the_middle_loses_nothing(
     filled_url: str, tmp_path: Path, place: float

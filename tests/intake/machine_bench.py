@@ -21,7 +21,8 @@ from headgate.lanes.links import AccountRef
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
 from headgate.testing.listener import Listener
 from headgate.testing.simulator.checks import check_always, check_rest
-from headgate.testing.simulator.database import SHADOW_NOW, StagedDatabase, connect_shadowed
+from headgate.testing.simulator.database import SHADOW_NOW, StagedDatabase
+from headgate.testing.simulator.lines import Lines
 from headgate.testing.simulator.theatre import at_database
 
 HEARTBEAT_S = 5.0
@@ -64,6 +65,7 @@ class MachineBench:
     processes: int = 0
 
     def __post_init__(self) -> None:
+        self.lines = Lines(self.url)
         profile = PRESETS[self.profile]
         lanes = {
             kind: type(lane)(per_minute=1_000_000, burst=100_000) for kind, lane in profile.lanes.items()
@@ -75,7 +77,7 @@ class MachineBench:
             self.world.fill(key, 12)
 
     async def open(self) -> None:
-        self.director = await connect_shadowed(self.url, "director")
+        self.director = await self.lines.open()
         await self.advance(0)
         await self.start()
         await self.follow()
@@ -83,11 +85,9 @@ class MachineBench:
     async def start(self) -> None:
         """Begin a process."""
         self.processes += 1
-        self.database = StagedDatabase(self.url, self.clock, cast("Any", self.fate), name="machine")
+        self.database = StagedDatabase(self.lines, self.clock, cast("Any", self.fate), name="machine")
         self.parts = self._build()
-        self.stepper = Stepper(
-            self.parts.execution, await connect_shadowed(self.url, "stepper"), uuid4(), HEARTBEAT_S
-        )
+        self.stepper = Stepper(self.parts.execution, await self.lines.open(), uuid4(), HEARTBEAT_S)
         self.live: LiveIntake | None = None
         self.listener: Listener | None = None
 
@@ -100,12 +100,12 @@ class MachineBench:
 
     async def end(self) -> None:
         await self._stop_listening()
-        await self.stepper.connection.close()
+        self.lines.cut(self.stepper.connection)
         await self.database.close()
 
     async def close(self) -> None:
         await self.end()
-        await self.director.close()
+        await self.lines.close()
 
     async def advance(self, seconds: float) -> None:
         self.clock.advance(seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from listing_bench import ListingBench
 
 from headgate.domain.breaker import Breaker, state_of
@@ -19,6 +20,7 @@ def breaker_of(listed: ListingBench, host: HostState) -> str:
     return state_of(breaker, now=listed.bench.clock.now())
 
 
+@pytest.mark.long
 async def test_an_hour_of_outage_costs_few_calls_and_loses_nothing(listed: ListingBench) -> None:
     added = [await listed.add(f"series-{n}") for n in range(LISTINGS)]
     for one in range(LISTINGS):

@@ -69,6 +69,7 @@ async def bench(request: pytest.FixtureRequest, database_url: str) -> AsyncItera
     await database.close()
 
 
+@pytest.mark.long
 async def test_a_flood_wait_keeps_coverage_small_and_the_cost_of_a_message_flat(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from bench import START, Bench, build_bench
 
 from headgate.storage.database import Database
@@ -234,6 +235,7 @@ async def test_looks_come_together_instead_of_one_call_a_stream(bench: Bench) ->
     assert bench.calls("heads") - heads <= 2 * cycles
 
 
+@pytest.mark.long
 async def test_only_so_many_decisions_are_kept(bench: Bench) -> None:
     await follow_and_rest(bench)
     for number in range(60):

@@ -66,6 +66,7 @@ async def outage(tmp_path: Path) -> AsyncIterator[Outage]:
     await asyncio.to_thread(outage.stop)
 
 
+@pytest.mark.long
 # It stops a server of its own, the embedded one, whatever the others run on.
 @pytest.mark.once
 async def test_twenty_seconds_without_the_database_lose_nothing(outage: Outage) -> None:

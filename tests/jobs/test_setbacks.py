@@ -90,6 +90,7 @@ async def test_a_job_that_kills_its_database_connection_is_counted_and_put_off(l
     assert row.delay_s > 1
 
 
+@pytest.mark.long
 async def test_a_job_that_keeps_killing_its_connection_becomes_a_dead_letter(lab: Lab) -> None:
     """Through a real worker: counted, put off, isolated, and then given up."""
     await lab.enqueue(Wake("poison", "a"))

@@ -76,6 +76,7 @@ def test_the_tuned_settings_take_over_within_ten_seconds() -> None:
     assert JobsSettings().heartbeat_timeout_s + 2 * POLL_S <= 10
 
 
+@pytest.mark.long
 async def test_a_job_that_kills_its_worker_dies_and_its_neighbours_live(lab: Lab) -> None:
     await lab.enqueue(Wake("die", "killer", priority=10), *(Wake("effect", f"{n}") for n in range(8)))
 

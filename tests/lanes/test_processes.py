@@ -11,6 +11,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from headgate.domain.pacing import LanePlan
 from headgate.kernel.clock import RealClock
 from headgate.lanes import Lanes, Pace
@@ -73,6 +75,7 @@ async def set_up(database: Database, *plans: LanePlan) -> Lanes:
     return lanes
 
 
+@pytest.mark.long
 async def test_eight_processes_on_shared_lanes_stay_within_the_rate_and_the_burst(
     database: Database, database_url: str
 ) -> None:

@@ -105,6 +105,7 @@ async def test_messages_of_a_dead_sender_count_among_those_at_once(theatre: Thea
     assert (outcome.messages, outcome.uncertain, max(flying)) == (6, 0, 3)
 
 
+@pytest.mark.long
 async def test_a_stop_at_any_moment_leaves_nothing_in_doubt(theatre: Theatre) -> None:
     script = FanoutScript(targets=3, parts=ONE, profile=PRESETS["hostile"].but(flood_per_minute={}))
     points: list[str] = []

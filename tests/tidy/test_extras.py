@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 EXTRAS = sorted(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("extras", [*([extra] for extra in EXTRAS), EXTRAS], ids="+".join)
 def test_extras_resolve(extras: list[str], tmp_path: Path) -> None:
     chosen = [word for extra in extras for word in ("--extra", extra)]

@@ -209,6 +209,7 @@ SLOWED = LaneState.created(Pace(41.3), established=True, at_s=NOW.timestamp() - 
 LATER_CLOSED = Queued(290, Window(360, 491, "UTC"), "carry")
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=120)
 @example(SLOWED, 500, WHOLE, "stop", 0, [])
 @example(SLOWED, 90, WHOLE, "stop", 0, [Queued(300, WHOLE, "stop"), LATER_CLOSED])

@@ -76,6 +76,9 @@ class Lines:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
         for connection in [*self._open, *self._spare]:
             await connection.close()
 
