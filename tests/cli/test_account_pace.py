@@ -56,7 +56,7 @@ def test_a_slowed_account_says_why_and_for_how_long(atlas: Ledger) -> None:
     assert "nothing is sent for" in said
     atlas.rows("update lane set rate_at = now() - interval '10 min 1 s' where kind = 'send'")
     assert "24 messages a minute" in (said := atlas.said("account", "pace", "atlas"))
-    assert "it comes back after the platform asked to slow down" in said
+    assert "speeding up again after the platform asked to slow down" in said
 
 
 def test_a_new_account_shows_its_warm_up(ledger: Ledger) -> None:

@@ -8,7 +8,8 @@ from uuid import uuid4
 import pytest
 from ledger import Ledger
 
-from headgate.cli.phrases import NAME_WIDTH, duration, reason_in_words, share_in_words
+from headgate.cli.phrases import NAME_WIDTH
+from headgate.domain.words.times import duration, share
 
 SNOWFLAKE = 1_180_000_000_000_000_000
 
@@ -72,7 +73,7 @@ def test_coverage_is_a_bar_with_bounds_and_ranges(forge: Ledger) -> None:
 def test_the_facts_are_in_plain_words(forge: Ledger) -> None:
     facts = lines_of(forge.said("explain", "forge"))
     assert facts["read by"] == "atlas"
-    assert facts["atlas"] == "breaker closed"
+    assert facts["atlas"] == "OK"
     assert facts["tier"] == "HOT, follows what arrives: 12.5 messages an hour"
     assert facts["next look"].startswith("in 49 min")
     assert facts["next look"].endswith("everything up to the newest message was read")
@@ -149,7 +150,7 @@ def test_misses_rechecks_and_judging_are_shown(forge: Ledger) -> None:
     )
     forge.said("channel", "rescan", "forge")
     output = forge.said("explain", "forge")
-    assert "Misses: 1 open (ingest), 1 abandoned (ingest)" in output
+    assert "Failed items: 1 open (ingest), 1 given up (ingest)" in output
     assert "given up until a person retries it" in " ".join(output.split())
     facts = lines_of(output)
     assert facts["rechecks"].startswith("1 waiting")
@@ -166,7 +167,7 @@ def test_an_open_breaker_and_a_stand_by_are_told(forge: Ledger) -> None:
     )
     facts = lines_of(forge.said("explain", "forge"))
     assert facts["read by"] == "atlas; beacon stands by"
-    assert facts["beacon"].startswith("breaker open until in 1 h")
+    assert facts["beacon"].startswith("It failed 3 times in a row and is left alone for a while")
     assert facts["beacon"].endswith("Gone: it is private")
 
 
@@ -179,8 +180,8 @@ def test_decisions_and_scans_are_told_with_their_reasons(forge: Ledger) -> None:
     forge.rows("update scan set pages = 12, messages = 1180, items = 31, head_calls = 1, read_calls = 12")
     forge.said("channel", "disable", "forge")
     output = " ".join(forge.said("explain", "forge").split())
-    assert "3 min ago left alone 7 times; recent_idle: it was scanned a moment ago" in output
-    assert "CANCELLED: Channel scanning disabled for this channel; by person (asked):" in output
+    assert "3 min ago left alone 7 times; recent_idle: it was read a moment ago" in output
+    assert "cancelled: Channel scanning disabled for this channel; by person (asked):" in output
     assert "12 pages, 1,180 messages, 31 items, 13 calls in" in output
     (scan,) = forge.document("explain", "forge")["scans"]
     assert (scan["trigger"], scan["reason"], scan["read_calls"]) == ("person", "asked", 12)
@@ -191,18 +192,17 @@ def test_a_channel_that_was_never_looked_at_is_explained_too(ledger: Ledger) -> 
     output = ledger.said("explain", "attic")
     assert "not known yet" in output
     assert "It was never scanned." in output
-    assert "now; it was never scanned before" in output
+    assert "now; it was never read before" in output
 
 
 @pytest.mark.once
 def test_shares_never_say_more_than_is_true() -> None:
-    assert share_in_words(0.99999, complete=False) == "99.9 %"
-    assert share_in_words(1.0, complete=True) == "100 %"
-    assert share_in_words(0.00001, complete=False) == "0.1 %"
-    assert share_in_words(0.0, complete=False) == "0 %"
+    assert share(0.99999, complete=False) == "99.9 %"
+    assert share(1.0, complete=True) == "100 %"
+    assert share(0.00001, complete=False) == "0.1 %"
+    assert share(0.0, complete=False) == "0 %"
 
 
 @pytest.mark.once
-def test_a_reason_without_words_of_its_own_is_still_readable() -> None:
-    assert reason_in_words("brand_new_rule") == "brand new rule"
+def test_a_duration_is_short() -> None:
     assert [duration(seconds) for seconds in (0.25, 44, 660, 9000)] == ["0.2 s", "44 s", "11 min", "2.5 h"]

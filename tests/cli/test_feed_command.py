@@ -35,7 +35,7 @@ def test_a_page_that_names_several_feeds_is_asked_back(ledger: Ledger, site: Sit
 
 def test_a_feed_that_cannot_be_read_is_refused_with_the_reason(ledger: Ledger, site: Site) -> None:
     assert "is not there at the moment (404)" in ledger.refused("feed", "add", site.url("/none.xml"))
-    assert "Name it with --series or --to." in ledger.refused("feed", "add", site.url(), "--pattern", "A")
+    assert "has no text of its own" in ledger.refused("feed", "add", site.url(), "--pattern", "{number}")
     assert ledger.document("feed", "list") == []
 
 

@@ -266,22 +266,6 @@ NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.once
-@pytest.mark.parametrize(
-    ("seconds", "worded"),
-    [
-        (0, "now"),
-        (5, "5 s ago"),
-        (150, "2 min ago"),
-        (7300, "2 h ago"),
-        (-90, "in 1 min"),
-        (200_000, "2 d ago"),
-    ],
-)
-def test_times_are_relative(seconds: int, worded: str) -> None:
-    assert jobs_tables.relative(NOON - timedelta(seconds=seconds), NOON) == worded
-
-
-@pytest.mark.once
 def test_a_long_message_is_one_short_line_in_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     letter = DeadLetter(
         id=FIRST,

@@ -142,7 +142,7 @@ async def test_a_test_goes_to_one_group(world: WebWorld) -> None:
         assert '<option value="b">' in (await client.get(f"{path}/test")).text
         made = await post(client, f"{path}/test", target="b")
         page = text_of(await client.get(made.headers["location"]))
-    assert "A test" in page
+    assert "Started as a test" in page
     assert "0 of 1 delivered" in page
 
 
@@ -211,7 +211,7 @@ async def test_another_account_sends_the_rest(world: WebWorld) -> None:
         assert "1 group that main did not reach" in text_of(await client.get(f"{path}/remainder"))
         made = await post(client, f"{path}/remainder", account=str(spare_id))
         page = text_of(await client.get(made.headers["location"]))
-        assert ("The rest of an earlier run" in page, "0 of 1 delivered" in page) == (True, True)
+        assert ("Started to send the rest of another run" in page, "0 of 1 delivered" in page) == (True, True)
         nobody = await post(client, f"{path}/remainder")
         assert "Choose the account" in text_of(nobody)
 

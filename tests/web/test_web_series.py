@@ -243,10 +243,10 @@ async def test_a_feed_brings_posts_or_by_a_pattern_chapters(world: WebWorld) -> 
         "pick": "sky",
     }
     async with world.signed_in() as client:
-        unnamed = await post(client, "/series/add", **fields, brings="chapters", pattern="Tidewater {number}")
+        unnamed = await post(client, "/series/add", **fields, brings="chapters", language="en")
         assert unnamed.status_code == 422
-        assert "It is not said which series the feed brings." in unnamed.text
-        assert 'name="pattern" value="Tidewater {number}"' in unnamed.text
+        assert "Sky is a feed, and does not say which series it brings." in unnamed.text
+        assert 'name="language" value="en"' in unnamed.text
         vague = await post(
             client, "/series/add", **fields, brings="chapters", series="New", pattern="{number}"
         )

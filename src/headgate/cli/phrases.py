@@ -1,4 +1,4 @@
-"""Words of the tables in the words of people, and facts as aligned lines."""
+"""Numbers with their nouns, times with exact ones, and facts as aligned lines."""
 
 from __future__ import annotations
 
@@ -9,47 +9,13 @@ from datetime import datetime
 
 import typer
 
-from headgate.cli.jobs.tables import relative
 from headgate.cli.output import console_for
 from headgate.domain.streams.progress import Progress
+from headgate.domain.words.times import relative, share
 
 NAME_WIDTH = 24
 _WIDEST = 100
 _PIPED_WIDTH = 80
-
-REASONS = {
-    "asked": "a person asked for it",
-    "never_scanned": "it was never scanned before",
-    "woken": "something was heard of it",
-    "changed": "there is something to read",
-    "head_unknown": "its newest message could not be told, so reading tells",
-    "recent_idle": "it was scanned a moment ago, and nothing was new",
-    "cold": "nothing was new for many scans, so it is looked at less often",
-    "caught_up": "everything up to the newest message was read",
-    "breaker_open": "reading it failed, and it rests before the next try",
-    "disabled": "it is switched off",
-    "settling": "what was posted just before someone asked may only now be visible",
-    "retry": "a range that could not be read is tried again",
-    "unheard": "its listener was away, and a head check shows what it missed",
-    "reader_changed": "its account is not available, is back, or another one reads it now",
-    "tier_changed": "a person changed how often it is checked",
-    "clock_changed": "the clock was set back",
-    "gave_up": "checking it failed; it is tried again later, or when someone retries the failed job",
-    "replayed": "a failed job was replayed",
-    "never_polled": "it was never looked at before",
-    "due": "it was its time",
-    "gone": "its source says that it is gone for good",
-    "no_reader": "no account can look at it",
-    "host_open": "its site does not answer and is left alone for a while",
-    "resting": "its source asked to be left alone for a while",
-}
-READING = frozenset({"asked", "never_scanned", "woken", "changed", "head_unknown"})
-"""Reasons for reading; the others are reasons for leaving a stream alone."""
-
-
-def reason_in_words(reason: str) -> str:
-    """Return why something was decided; a reason without words of its own is shown as it is."""
-    return REASONS.get(reason, reason.replace("_", " "))
 
 
 def count_of(number: int, one: str, many: str = "") -> str:
@@ -64,27 +30,10 @@ def moment(at: datetime | None, now: datetime, *, never: str = "never") -> str:
     return f"{relative(at, now)} ({at:%Y-%m-%d %H:%M:%S})"
 
 
-def duration(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def share_in_words(share: float, *, complete: bool) -> str:
-    """Return a share that never says 100 % while something is left, nor 0 % when something is done."""
-    if complete or share <= 0:
-        return "100 %" if complete else "0 %"
-    return f"{min(99.9, max(0.1, share * 100)):.1f} %"
-
-
 def read_in_words(progress: Progress) -> str:
     """Return how much was read; without a share it is not known how much older history there is."""
     if progress.share is not None:
-        return share_in_words(progress.share, complete=progress.complete)
+        return share(progress.share, complete=progress.complete)
     return "" if progress.complete_from is None else "older left"
 
 

@@ -11,7 +11,9 @@ from headgate import __version__
 from headgate.domain.listings.rhythm import tier_text
 from headgate.domain.reminders.recurrence import describe
 from headgate.domain.reminders.windows import minute_text
+from headgate.domain.words import times
 from headgate.domain.words.listing_words import breaker_text, look_reason_text, tier_word
+from headgate.domain.words.states import AT_CLOSE, TRIGGERS, state_text
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import mask_url
 from headgate.web import wording
@@ -34,9 +36,12 @@ class Renderer:
             "asset": assets.url,
             "version": __version__,
             "relative": wording.relative,
-            "exact": wording.exact,
-            "wall": wording.wall,
-            "day": wording.day,
+            "exact": times.exact,
+            "wall": times.wall,
+            "day": times.day,
+            "state_text": state_text,
+            "TRIGGERS": TRIGGERS,
+            "AT_CLOSE": AT_CLOSE,
             "amount": wording.amount,
             "describe": describe,
             "breaker_text": breaker_text,

@@ -1,11 +1,11 @@
-"""How figures, sizes and times are worded on pages."""
+"""Figures, sizes and times as pages show them: numbers stay together with their units."""
 
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from headgate.domain.wall_time import find_zone
+from headgate.domain.words import times
 
 _STEPS = ("B", "kB", "MB", "GB", "TB", "PB")
 _BROWSERS = (
@@ -43,57 +43,17 @@ def size(size_bytes: int) -> str:
     raise AssertionError("the last step takes everything")
 
 
-def share(part: float) -> str:
-    """Return a share in per cent; it says 100 only if nothing is missing, and 0 only if nothing is there."""
-    if part >= 1:
-        return "100\u00a0%"
-    if part <= 0:
-        return "0\u00a0%"
-    return f"{min(max(part * 100, 0.1), 99.9):.1f}\u00a0%"
-
-
 def relative(at: datetime, now: datetime) -> str:
-    """Return how long ago a time was, or how far ahead it is."""
-    age = now - at
-    amount = _amount(abs(age))
-    if not amount:
-        return "just now" if age >= timedelta(0) else "now"
-    return f"{amount} ago" if age > timedelta(0) else f"in {amount}"
+    """Return how long ago a time was, without a line break in it."""
+    return unbroken(times.relative(at, now))
 
 
-def _amount(age: timedelta) -> str:
-    seconds = int(age.total_seconds())
-    if seconds < 10:
-        return ""
-    if seconds < 60:
-        return f"{seconds}\u00a0s"
-    if seconds < 3600:
-        return f"{seconds // 60}\u00a0min"
-    if seconds < 86400:
-        return f"{seconds // 3600}\u00a0h"
-    days = seconds // 86400
-    if days < 60:
-        return f"{days}\u00a0d"
-    return f"{days // 30}\u00a0months" if days < 730 else f"{days // 365}\u00a0years"
+def share(part: float) -> str:
+    return unbroken(times.share(part))
 
 
-def exact(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def wall(at: datetime, zone: str) -> str:
-    """Return what the clock on a wall of the zone shows, with the day of the week."""
-    return f"{at.astimezone(find_zone(zone)):%a %Y-%m-%d %H:%M}"
-
-
-def day(at: datetime, zone: str, now: datetime) -> str:
-    """Return the day on which something was, as people in the zone say it."""
-    local, today = at.astimezone(find_zone(zone)).date(), now.astimezone(find_zone(zone)).date()
-    if local == today:
-        return "Today"
-    if local == today - timedelta(days=1):
-        return "Yesterday"
-    return f"{local:%A}, {local.day} {local:%B}" + ("" if local.year == today.year else f" {local.year}")
+def unbroken(text: str) -> str:
+    return text.replace(" ", "\u00a0")
 
 
 def outside(url: str) -> str:

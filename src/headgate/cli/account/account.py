@@ -12,12 +12,13 @@ import typer
 from headgate.cli.account.pace import pace
 from headgate.cli.connectors import connector_of
 from headgate.cli.context import Desk, at_desk
-from headgate.cli.jobs.tables import relative
 from headgate.cli.lookup.channels import AccountArgument, get_account
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
 from headgate.cli.phrases import count_of
 from headgate.connectors.protocol import Question
 from headgate.domain.errors import UserError
+from headgate.domain.words.states import state_text
+from headgate.domain.words.times import relative
 from headgate.intake.channels import accounts
 from headgate.intake.channels.accounts import NewAccount
 from headgate.outflow.reminders.targets import name_some
@@ -209,7 +210,7 @@ def _print_accounts(lines: Sequence[AccountLine]) -> None:
             (
                 account.name,
                 account.platform,
-                account.state.replace("_", " "),
+                state_text(account.state),
                 account.state_reason,
                 account.reads,
                 account.stands_by,

@@ -13,9 +13,11 @@ from headgate.cli.connectors import plans_of
 from headgate.cli.context import Desk, at_desk
 from headgate.cli.lookup.channels import AccountArgument, get_account
 from headgate.cli.output import AsJson, print_json, print_table
-from headgate.cli.phrases import duration, print_facts
+from headgate.cli.phrases import print_facts
 from headgate.domain.errors import UserError
-from headgate.outflow.sending.pace import CAUSES, PaceWish, SendingPace, change_pace, get_pace
+from headgate.domain.words.reasons import PACE_CAUSES
+from headgate.domain.words.times import duration
+from headgate.outflow.sending.pace import PaceWish, SendingPace, change_pace, get_pace
 from headgate.storage.lanes.lanes import LaneRow
 
 Word = TypeVar("Word", bound=str)
@@ -96,7 +98,7 @@ def _print(shown: SendingPace, desk: Desk) -> None:
                     _moment(change.at),
                     f"{change.from_rate:.4g}",
                     f"{change.to_rate:.4g}",
-                    CAUSES[change.cause],
+                    PACE_CAUSES[change.cause],
                     "" if change.cool_until is None else _moment(change.cool_until),
                 )
                 for change in shown.changes
@@ -127,7 +129,7 @@ def _facts(shown: SendingPace) -> Iterator[tuple[str, str]]:
 
 def _why(lane: LaneRow, rate: float) -> str:
     cause = "recovered" if rate > lane.rate and lane.rate_cause == "limit_signal" else lane.rate_cause
-    return f"{CAUSES[cause]}, since {_moment(lane.rate_at)}"
+    return f"{PACE_CAUSES[cause]}, since {_moment(lane.rate_at)}"
 
 
 def _groups(shown: SendingPace, desk: Desk) -> str:

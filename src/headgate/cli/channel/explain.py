@@ -13,11 +13,11 @@ from headgate.cli.context import Desk, at_desk
 from headgate.cli.lookup.channels import get_channel
 from headgate.cli.lookup.series import find_named_series
 from headgate.cli.output import AsJson, print_json
-from headgate.cli.phrases import reason_in_words
 from headgate.cli.series import listing_text
 from headgate.domain.errors import UserError
 from headgate.domain.streams.coverage_bar import draw_bar
 from headgate.domain.streams.messages import Span
+from headgate.domain.words.reasons import stream_reason_text
 from headgate.storage.channels.channel_overview import find_channels
 from headgate.storage.database import Tx
 from headgate.storage.listings.listing_overview import get_listing_states, list_tier_changes
@@ -111,7 +111,7 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
         "failed_jobs": explanation.failed_jobs,
         "judging": explanation.judging,
         "decisions": [
-            {**vars(decision), "in_words": reason_in_words(decision.reason)}
+            {**vars(decision), "in_words": stream_reason_text(decision.reason)}
             for decision in explanation.decisions
         ],
         "scans": [_scan(scan) for scan in explanation.scans],

@@ -7,22 +7,23 @@ from datetime import datetime
 
 import typer
 
-from headgate.cli.jobs.tables import relative
 from headgate.cli.phrases import (
     NAME_WIDTH,
-    READING,
     complete_in_words,
     count_of,
-    duration,
     line_width,
     moment,
     print_facts,
     print_heading,
     read_in_words,
-    reason_in_words,
 )
+from headgate.domain.breaker import Breaker
 from headgate.domain.streams.coverage_bar import CoverageBar, draw_bar
 from headgate.domain.streams.messages import Span
+from headgate.domain.words.listing_words import breaker_text
+from headgate.domain.words.reasons import READING, stream_reason_text
+from headgate.domain.words.states import state_text
+from headgate.domain.words.times import duration, relative
 from headgate.storage.streams.explain import (
     Decision,
     ExplainedStream,
@@ -115,21 +116,18 @@ def _readers(watches: Sequence[Watch]) -> str:
 def breaker_in_words(watch: Watch, now: datetime) -> str:
     """Return whether an account reads a channel without trouble, or what the trouble is."""
     if watch.state != "active":
-        return f"{watch.state.replace('_', ' ')}: {watch.state_reason or 'no reason is known'}"
+        return f"{state_text(watch.state)}: {watch.state_reason or 'no reason is known'}"
     failure = f"{watch.error_class}: {watch.error_message}" if watch.error_class else ""
     return breaker_line(watch.failures, watch.open_until, failure, now)
 
 
 def breaker_line(failures: int, open_until: datetime | None, failure: str, now: datetime) -> str:
-    """Return how a breaker stands, and what made it so."""
-    failure = failure or "no reason is known"
-    if open_until is None:
-        if not failures:
-            return "breaker closed"
-        return f"breaker closed, {count_of(failures, 'failure')} lately ({failure})"
-    if open_until > now:
-        return f"breaker open until {moment(open_until, now)}: {failure}"
-    return f"breaker half open, the next try decides: {failure}"
+    """Return whether calls fail, when they are retried, and what went wrong."""
+    text = breaker_text(Breaker(failures, open_until=open_until), now=now)
+    if not text:
+        return "OK"
+    retried = f" Retried {moment(open_until, now)}." if open_until is not None and open_until > now else ""
+    return f"{text}{retried} Last error: {failure or 'not known'}"
 
 
 def _next_look(explanation: Explanation, now: datetime) -> str:
@@ -142,13 +140,13 @@ def _next_look(explanation: Explanation, now: datetime) -> str:
         )
     active = next((scan for scan in explanation.scans if scan.status in {"QUEUED", "RUNNING"}), None)
     if active is not None:
-        return f"a scan is {active.status.lower()}, because {reason_in_words(active.reason)}"
+        return f"a scan is {state_text(active.status)}, because {stream_reason_text(active.reason)}"
     if not stream.enabled:
         return "none: it is switched off"
     if stream.due_at is None:
         return "none is planned"
     when = "now" if stream.due_at <= now else moment(stream.due_at, now)
-    return f"{when}; {reason_in_words(stream.reason)}"
+    return f"{when}; {stream_reason_text(stream.reason)}"
 
 
 def _floor(stream: ExplainedStream) -> str:
@@ -271,8 +269,8 @@ def _next_try(at: datetime | None, now: datetime) -> str:
 def _print_misses(counts: Sequence[MissCount], misses: Sequence[Miss], now: datetime) -> None:
     if not counts:
         return
-    worded = ", ".join(f"{count.misses:,} {count.state} ({count.stage})" for count in counts)
-    print_heading(f"Misses: {worded}")
+    worded = ", ".join(f"{count.misses:,} {state_text(count.state)} ({count.stage})" for count in counts)
+    print_heading(f"Failed items: {worded}")
     print_facts((f"message {miss.message_key}", _miss_in_words(miss, now)) for miss in misses)
 
 
@@ -297,7 +295,7 @@ def _print_decisions(explanation: Explanation, now: datetime) -> None:
 def _decision_in_words(decision: Decision) -> str:
     what = "read" if decision.reason in READING else "left alone"
     times = "" if decision.times == 1 else f" {decision.times:,} times"
-    return f"{what}{times}; {decision.reason}: {reason_in_words(decision.reason)}"
+    return f"{what}{times}; {decision.reason}: {stream_reason_text(decision.reason)}"
 
 
 def _print_scans(scans: Sequence[ScanLine], now: datetime) -> None:
@@ -319,4 +317,4 @@ def _scan_in_words(scan: ScanLine) -> str:
     )
     took = "" if scan.duration_s is None else f" in {duration(scan.duration_s)}"
     said = f": {scan.error_message}" if scan.error_message else ""
-    return f"{scan.status}{said}; by {scan.trigger} ({scan.reason}): {counts}{took}"
+    return f"{state_text(scan.status)}{said}; by {scan.trigger} ({scan.reason}): {counts}{took}"

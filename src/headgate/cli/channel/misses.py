@@ -10,9 +10,10 @@ from uuid import UUID
 import typer
 
 from headgate.cli.context import Desk, at_desk
-from headgate.cli.jobs.tables import MESSAGE_LENGTH, relative
+from headgate.cli.jobs.tables import MESSAGE_LENGTH
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
 from headgate.domain.errors import UserError
+from headgate.domain.words.times import relative
 from headgate.intake.streams.misses import retry_misses
 from headgate.storage.database import Tx
 from headgate.storage.streams import misses

@@ -10,8 +10,9 @@ import typer
 from headgate.cli.context import Desk
 from headgate.cli.errors import FAILED
 from headgate.cli.output import console_for, print_json
-from headgate.cli.phrases import count_of, duration
+from headgate.cli.phrases import count_of
 from headgate.domain.errors import UserError
+from headgate.domain.words.times import duration
 from headgate.kernel.clock import RealClock
 from headgate.storage.channels.requests import ScanProgress, get_scan_progress
 

@@ -9,10 +9,10 @@ from typing import Any
 import typer
 
 from headgate.cli.channel.explain_text import breaker_in_words, found_line
-from headgate.cli.jobs.tables import relative
 from headgate.cli.output import print_json, print_table
 from headgate.cli.phrases import count_of, moment, print_facts, read_in_words
 from headgate.connectors.protocol import FoundChannel
+from headgate.domain.words.times import relative
 from headgate.intake.channels.requests import AskedScan
 from headgate.storage.channels.channel_overview import ChannelLine, NamedChannel
 from headgate.storage.channels.following import Followed, FollowedKey

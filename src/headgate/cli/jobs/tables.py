@@ -11,21 +11,12 @@ from typing import Any
 import typer
 
 from headgate.cli.output import print_table
+from headgate.domain.words.states import JOB_STATES, state_text
+from headgate.domain.words.times import relative
 from headgate.storage.jobs.dead_letters import DeadLetter, LettersOfKind
 from headgate.storage.jobs.engine import EndedJob, EndedJobs, LogLine, QueueDepth, QueuedJob
 
-# The engine's words, and ours.
-WORDS = {
-    "queued": "queued",
-    "picked": "running",
-    "failed": "held",
-    "successful": "done",
-    "exception": "failed try",
-    "canceled": "cancelled",
-    "deleted": "deleted",
-}
 MESSAGE_LENGTH = 60
-_STEPS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 @dataclass
@@ -74,17 +65,7 @@ def sum_up(
 
 
 def word_of(status: str) -> str:
-    return WORDS.get(status, status)
-
-
-def relative(at: datetime, now: datetime) -> str:
-    """Return how long ago a time was, or how far ahead it is, in its largest unit."""
-    seconds = (now - at).total_seconds()
-    for step, unit in _STEPS:
-        if abs(seconds) >= step:
-            amount = f"{int(abs(seconds) // step)} {unit}"
-            return f"{amount} ago" if seconds > 0 else f"in {amount}"
-    return "now"
+    return JOB_STATES.get(status, status)
 
 
 def ending_of(letter: DeadLetter) -> str:
@@ -219,7 +200,7 @@ def print_letter(letter: DeadLetter, *, now: datetime) -> None:
         ("letter", letter.id),
         ("kind", letter.kind),
         ("key", letter.key),
-        ("state", letter.state + (", kept" if letter.kept else "")),
+        ("state", state_text(letter.state) + (", kept" if letter.kept else "")),
         ("attempts", letter.attempts),
         ("crashed starts", letter.crashes),
         ("first tried", _exact(letter.first_tried_at, now)),

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from headgate.cli.context import Desk, at_desk
-from headgate.cli.jobs.tables import relative
 from headgate.cli.lookup.channels import ChannelArgument, get_channel, nearest
 from headgate.cli.lookup.users import UserOption, get_user
 from headgate.cli.notifications.follow_text import (
@@ -23,6 +22,7 @@ from headgate.cli.notifications.following import begin_follow, say_follow
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.cli.series.following import follow as follow_series
 from headgate.domain.errors import UserError
+from headgate.domain.words.times import relative
 from headgate.outflow.notifications import follows
 from headgate.storage.access.users import UserLine
 from headgate.storage.notifications.follows import Follow, Subject

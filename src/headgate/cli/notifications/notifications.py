@@ -11,12 +11,12 @@ from uuid import UUID
 import typer
 
 from headgate.cli.context import Desk, at_desk
-from headgate.cli.jobs.tables import relative
 from headgate.cli.lookup.users import UserOption, get_user
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.cli.phrases import count_of
 from headgate.domain.errors import UserError
 from headgate.domain.reminders.windows import DAY_MINUTES, minute_text, parse_minute
+from headgate.domain.words.times import relative
 from headgate.outflow.notifications import inbox
 from headgate.outflow.notifications.notification_settings import change_settings, get_settings
 from headgate.storage.access.users import UserLine

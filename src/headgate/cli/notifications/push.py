@@ -12,12 +12,13 @@ import typer
 from headgate.app.parts import build_push_addresses
 from headgate.cli.context import Desk, at_desk
 from headgate.cli.errors import FAILED
-from headgate.cli.jobs.tables import relative
 from headgate.cli.lookup.channels import nearest
 from headgate.cli.lookup.users import UserOption, get_user
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table, working
 from headgate.cli.phrases import count_of
 from headgate.domain.errors import UserError
+from headgate.domain.words.states import state_text
+from headgate.domain.words.times import relative
 from headgate.outflow.notifications.push_addresses import PushAddresses
 from headgate.storage.access.users import UserLine
 from headgate.storage.database import Tx
@@ -216,7 +217,7 @@ def history(
             [
                 (
                     relative(one.made_at, desk.clock.now()),
-                    one.state,
+                    state_text(one.state),
                     one.attempts,
                     one.title,
                     one.notifications,

@@ -8,19 +8,19 @@ from typing import Any
 
 import typer
 
-from headgate.cli.jobs.tables import relative
 from headgate.cli.output import print_table
 from headgate.cli.phrases import count_of, moment, print_facts, print_heading
 from headgate.domain.reminders.recurrence import describe
 from headgate.domain.reminders.windows import Window
 from headgate.domain.wall_time import find_zone
+from headgate.domain.words.states import AT_CLOSE, state_text
+from headgate.domain.words.times import relative
 from headgate.outflow.reminders.previews import Preview
 from headgate.outflow.reminders.reminders import Saved
 from headgate.storage.reminders.reminder_overview import FullReminder, ReminderLine, ReminderPart
 from headgate.storage.reminders.reminders import Reminder
 
 MOST_TARGETS = 20
-AT_CLOSE = {"stop": "the rest is skipped", "carry": "the rest is carried to the next window"}
 
 
 def as_line(line: ReminderLine) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def print_reminders(lines: Sequence[ReminderLine], *, now: datetime) -> None:
                 line.account_name or "none",
                 f"{describe(line.schedule)} ({line.zone})",
                 f"{line.targets:,}",
-                line.state,
+                state_text(line.state),
                 line.trouble or ("" if line.due_at is None else relative(line.due_at, now)),
                 _last_run(line, now),
             )
@@ -69,9 +69,9 @@ def print_reminders(lines: Sequence[ReminderLine], *, now: datetime) -> None:
 
 
 def _last_run(line: ReminderLine, now: datetime) -> str:
-    if line.last_run_at is None:
+    if line.last_run_at is None or line.last_run_state is None:
         return ""
-    return f"{line.last_run_state}, {relative(line.last_run_at, now)}"
+    return f"{state_text(line.last_run_state)}, {relative(line.last_run_at, now)}"
 
 
 def print_reminder(full: FullReminder, *, now: datetime) -> None:
@@ -82,7 +82,7 @@ def print_reminder(full: FullReminder, *, now: datetime) -> None:
     print_facts(
         [
             ("id", str(reminder.id)),
-            ("state", reminder.state),
+            ("state", state_text(reminder.state)),
             ("account", reminder.account_name or "none: the one that sent it was removed"),
             ("schedule", f"{describe(reminder.schedule)} ({reminder.zone})"),
             ("next fire", moment(reminder.due_at, now, never="none")),

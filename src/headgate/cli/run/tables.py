@@ -9,22 +9,15 @@ from typing import Any
 
 import typer
 
-from headgate.cli.jobs.tables import relative
 from headgate.cli.output import print_table
 from headgate.cli.phrases import count_of, moment, print_facts
 from headgate.domain.reminders.run_results import Tally
+from headgate.domain.words.states import AT_CLOSE, TRIGGERS, state_text
+from headgate.domain.words.times import relative
 from headgate.outflow.reminders.preflight import Outlook, Preflight
 from headgate.storage.database import Tx
 from headgate.storage.sending.run_overview import DeliveryLine, RunFigures, RunLine, get_figures
 from headgate.storage.sending.sending import ErrorCount, count_errors
-
-TRIGGERS = {
-    "schedule": "its schedule",
-    "person": "a person",
-    "test": "a person, as a test",
-    "remainder": "a person, for the rest of another run",
-}
-AT_CLOSE = {"stop": "the rest is skipped", "carry": "the rest goes on in the next window"}
 
 
 @dataclass(frozen=True)
@@ -71,7 +64,7 @@ def print_runs(runs: Sequence[RunLine], *, now: datetime) -> None:
                 str(run.id)[-12:],
                 run.title + (" (test)" if run.trigger == "test" else ""),
                 run.account_name,
-                run.state,
+                state_text(run.state),
                 f"{run.sent:,}",
                 f"{run.total:,}",
                 relative(run.started_at or run.created_at, now),
@@ -93,7 +86,10 @@ def print_run(story: RunStory, *, now: datetime) -> None:
         typer.echo()
         print_table(
             ["groups", "are", "because"],
-            [(f"{one.deliveries:,}", one.state, one.error or "no reason was given") for one in story.causes],
+            [
+                (f"{one.deliveries:,}", state_text(one.state), one.error or "no reason was given")
+                for one in story.causes
+            ],
             numeric=["groups"],
         )
 
@@ -101,9 +97,9 @@ def print_run(story: RunStory, *, now: datetime) -> None:
 def _facts(story: RunStory, now: datetime) -> Iterator[tuple[str, str]]:
     run, figures = story.run, story.figures
     yield "id", str(run.id)
-    yield "state", f"{run.state}: {run.reason}" if run.reason else run.state
+    yield "state", ": ".join(filter(None, [state_text(run.state), run.reason]))
     yield "account", run.account_name + ("" if run.account_id else " (removed)")
-    yield "begun by", TRIGGERS[run.trigger]
+    yield "started", TRIGGERS[run.trigger]
     yield "delivery window", window_in_words(run)
     if run.joined:
         yield (
@@ -138,7 +134,9 @@ def window_in_words(run: RunLine) -> str:
 
 def tally_in_words(tally: Tally) -> str:
     """Return how many groups got everything, and what became of the others."""
-    others = [f"{count:,} {state}" for state, count in vars(tally).items() if state != "sent" and count]
+    others = [
+        f"{count:,} {state_text(state)}" for state, count in vars(tally).items() if state != "sent" and count
+    ]
     delivered = f"{tally.sent:,} of {count_of(tally.total, 'group')}"
     return ", ".join([delivered, *others])
 
@@ -151,7 +149,7 @@ def print_deliveries(lines: Sequence[DeliveryLine]) -> None:
                 line.number,
                 line.target_title,
                 line.target_key,
-                line.state,
+                state_text(line.state),
                 f"{sum(part.state == 'sent' for part in line.parts)} of {len(line.parts)}",
                 sum(part.attempts for part in line.parts),
                 "" if line.latency_ms is None else f"{line.latency_ms:,} ms",

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from headgate.cli.context import Desk, at_desk
-from headgate.cli.jobs.tables import relative
 from headgate.cli.lookup.series import get_listing
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table, working
 from headgate.cli.phrases import count_of
@@ -28,6 +27,7 @@ from headgate.cli.series.adding import (
 )
 from headgate.domain.errors import UserError
 from headgate.domain.listings.opml import LARGEST_BYTES
+from headgate.domain.words.times import relative
 from headgate.intake.listings.opml import Imported, OpmlLists
 from headgate.intake.listings.series import remove_feed
 from headgate.kernel.logs import mask_url

@@ -9,10 +9,10 @@ import typer
 
 from headgate.cli.connectors import open_links
 from headgate.cli.context import Desk, at_desk
-from headgate.cli.jobs.tables import relative
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.domain.breaker import Breaker, state_of
 from headgate.domain.errors import UserError
+from headgate.domain.words.times import relative
 from headgate.intake.listings.host_pace import get_host, set_host_pace
 from headgate.storage.listings.listing_overview import HostState, list_hosts
 

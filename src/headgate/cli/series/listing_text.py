@@ -9,9 +9,10 @@ from typing import Any
 import typer
 
 from headgate.cli.channel.explain_text import breaker_line
-from headgate.cli.jobs.tables import relative
-from headgate.cli.phrases import count_of, moment, print_facts, print_heading, reason_in_words
+from headgate.cli.phrases import count_of, moment, print_facts, print_heading
 from headgate.domain.listings.rhythm import tier_text
+from headgate.domain.words.listing_words import look_reason_text
+from headgate.domain.words.times import relative
 from headgate.kernel.logs import mask_url
 from headgate.storage.listings.listing_overview import ListingState, TierChange
 from headgate.storage.listings.listings import Source
@@ -174,10 +175,10 @@ def _next_look(one: ListingState, now: datetime) -> str:
     if one.swept:
         swept = "not yet" if one.swept_at is None else relative(one.swept_at, now)
         told = f"the whole site is asked for news at once (last: {swept}); by itself "
-    why = f"; {reason_in_words(one.reason)}" if one.checked_at is None or one.reason not in LOOKED else ""
+    why = f"; {look_reason_text(one.reason)}" if one.checked_at is None or one.reason not in LOOKED else ""
     return f"{told}{when}{why}"
 
 
 def _last_look(one: ListingState, now: datetime) -> str:
-    why = f", because {reason_in_words(one.reason)}" if one.reason in LOOKED and one.checked_at else ""
+    why = f", because {look_reason_text(one.reason)}" if one.reason in LOOKED and one.checked_at else ""
     return f"{moment(one.checked_at, now)}{why}"

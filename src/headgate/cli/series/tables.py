@@ -10,12 +10,12 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.jobs.tables import relative
 from headgate.cli.notifications.follow_text import switches_in_words
 from headgate.cli.output import print_table
 from headgate.cli.phrases import count_of, print_facts, print_heading
 from headgate.cli.series.listing_text import as_document as listing_document
 from headgate.cli.series.listing_text import print_sources
+from headgate.domain.words.times import relative
 from headgate.kernel.logs import mask_url
 from headgate.storage.access.users import UserLine
 from headgate.storage.listings.listing_overview import ListingState

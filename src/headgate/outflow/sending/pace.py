@@ -9,7 +9,7 @@ from typing import Literal
 from uuid import UUID
 
 from headgate.domain.errors import Elsewhere, UserError
-from headgate.domain.pacing import Cause, LanePlan, Pace
+from headgate.domain.pacing import LanePlan, Pace
 from headgate.outflow.reminders.preflight import SEND, LanePlans
 from headgate.outflow.sending.resting import changed_pace
 from headgate.storage.channels.channels import Account, set_established
@@ -22,14 +22,6 @@ FASTEST = 60_000.0
 LARGEST_BURST = 10_000
 LARGEST_CAP = 1_000_000_000
 MOST_GROUPS = 10
-CAUSES: dict[Cause, str] = {
-    "created": "as it began",
-    "limit_signal": "the platform asked to slow down",
-    "recovered": "it comes back after the platform asked to slow down",
-    "warmed_up": "a new account warms up, a step a day",
-    "adjusted": "a person set it",
-    "settings": "the settings or the account's mark changed",
-}
 
 
 @dataclass(frozen=True)

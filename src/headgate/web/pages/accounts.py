@@ -9,7 +9,8 @@ from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
 
 from headgate.domain.errors import UserError
-from headgate.outflow.sending.pace import CAUSES, PaceWish, change_pace, get_pace
+from headgate.domain.words.reasons import PACE_CAUSES
+from headgate.outflow.sending.pace import PaceWish, change_pace, get_pace
 from headgate.storage.channels.channels import list_accounts
 from headgate.storage.lanes.account_overview import list_account_lines
 from headgate.web.callers import Caller, CurrentCaller
@@ -72,7 +73,7 @@ async def _page(site: Site, caller: Caller, *, problems: dict[UUID, str] | None 
         listed=listed,
         now=site.parts.clock.now(),
         real_now=site.parts.real_clock.now(),
-        causes=CAUSES,
+        causes=PACE_CAUSES,
         groups=site.parts.group_concurrency,
         problems=problems or {},
     )

@@ -11,6 +11,7 @@ from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
 from pydantic import AwareDatetime
 
+from headgate.domain.words.times import day
 from headgate.outflow.notifications import inbox
 from headgate.outflow.notifications.notification_settings import get_settings
 from headgate.storage.database import Tx
@@ -21,7 +22,7 @@ from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 from headgate.web.typed import local_path
-from headgate.web.wording import day, outside
+from headgate.web.wording import outside
 
 routes = Routes()
 

@@ -1,0 +1,48 @@
+"""Why something is so, in plain words: checks of streams, and the pace of an account."""
+
+from __future__ import annotations
+
+from headgate.domain.pacing import Cause
+from headgate.domain.streams.schedule import DueReason, Reason
+
+STREAM_REASONS: dict[Reason | DueReason, str] = {
+    "asked": "a person asked for it",
+    "never_scanned": "it was never read before",
+    "woken": "something new was announced",
+    "changed": "there is something to read",
+    "head_unknown": "its newest message is not known, so it is read to find out",
+    "recent_idle": "it was read a moment ago, and nothing was new",
+    "cold": "nothing was new for a long time, so it is checked rarely",
+    "caught_up": "everything up to the newest message was read",
+    "breaker_open": "reading it failed, and it is retried later",
+    "disabled": "it is switched off",
+    "settling": "messages posted just before the last check may only be visible now",
+    "retry": "a range that could not be read is retried",
+    "unheard": "live updates were interrupted, and a check shows what was missed",
+    "reader_changed": "the account that reads it changed, or is back",
+    "tier_changed": "a person changed how often it is checked",
+    "clock_changed": "the clock was set back",
+    "gave_up": "checking it failed; it is retried later, or when someone retries the failed job",
+    "replayed": "someone retried a failed job",
+}
+"""Why a stream is read, checked or left alone."""
+
+READING = frozenset({"asked", "never_scanned", "woken", "changed", "head_unknown"})
+"""Reasons for reading; the others are reasons for leaving a stream alone."""
+
+PACE_CAUSES: dict[Cause, str] = {
+    "created": "unchanged since the start",
+    "limit_signal": "the platform asked to slow down",
+    "recovered": "speeding up again after the platform asked to slow down",
+    "warmed_up": "a new account speeds up day by day",
+    "adjusted": "a person set it",
+    "settings": "the settings of Headgate or of the account changed",
+}
+"""Why an account sends as fast as it does."""
+
+_BY_NAME: dict[str, str] = {**STREAM_REASONS}
+
+
+def stream_reason_text(reason: str) -> str:
+    """Say why a stream is read or left alone; an unknown reason says itself."""
+    return _BY_NAME.get(reason, reason.replace("_", " "))

@@ -1,0 +1,85 @@
+"""Everything that is stored as a reason or a state has words for people, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_args
+
+import pytest
+
+from headgate.domain.listings.polling import PollReason
+from headgate.domain.listings.rhythm import LookReason
+from headgate.domain.pacing import Cause
+from headgate.domain.reminders.forecast import AtClose
+from headgate.domain.reminders.run_results import DeliveryState, PartState, RunResult, RunState
+from headgate.domain.streams.schedule import DueReason, Reason, Tier
+from headgate.domain.words.listing_words import TROUBLES, Trouble, look_reason_text, tier_word
+from headgate.domain.words.reasons import PACE_CAUSES, READING, STREAM_REASONS, stream_reason_text
+from headgate.domain.words.states import AT_CLOSE, STATES, TRIGGERS, state_text
+from headgate.domain.words.times import relative
+from headgate.storage.channels.channels import AccountState
+from headgate.storage.channels.requests import ScanStatus
+from headgate.storage.jobs.dead_letters import State as LetterState
+from headgate.storage.notifications.push_addresses import PushState
+from headgate.storage.reminders.reminders import ReminderState
+from headgate.storage.sending.run_making import Trigger
+from headgate.storage.streams.misses import State as MissState
+
+NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("literals", "words"),
+    [
+        ((Reason, DueReason), STREAM_REASONS),
+        ((Cause,), PACE_CAUSES),
+        ((Trouble,), TROUBLES),
+        ((Trigger,), TRIGGERS),
+        ((AtClose,), AT_CLOSE),
+        (
+            (
+                *(RunState, RunResult, DeliveryState, PartState, ReminderState, PushState),
+                *(AccountState, ScanStatus, LetterState, MissState),
+            ),
+            STATES,
+        ),
+    ],
+)
+def test_every_reason_and_state_has_words_and_none_is_made_up(
+    literals: tuple[Any, ...], words: Collection[str]
+) -> None:
+    assert set(words) == {name for one in literals for name in get_args(one)}
+
+
+def test_every_reason_and_pace_of_a_listing_has_words_of_its_own() -> None:
+    reasons = {*get_args(PollReason), *get_args(LookReason)}
+    assert not [one for one in reasons if look_reason_text(one) == one.replace("_", " ")]
+    assert not [one for one in get_args(Tier) if tier_word(one) == one]
+
+
+def test_what_has_no_words_says_itself() -> None:
+    assert stream_reason_text("brand_new_rule") == "brand new rule"
+    assert state_text("half_done") == "half done"
+
+
+def test_the_reasons_for_reading_are_told_from_those_for_leaving_alone() -> None:
+    assert set(get_args(Reason)) - READING == {"disabled", "breaker_open", "recent_idle", "cold", "caught_up"}
+
+
+@pytest.mark.parametrize(
+    ("age_s", "shown"),
+    [
+        (0, "just now"),
+        (59, "59 s ago"),
+        (150, "2 min ago"),
+        (7300, "2 h ago"),
+        (86400 * 59, "59 d ago"),
+        (86400 * 70, "2 months ago"),
+        (86400 * 800, "2 years ago"),
+        (-5, "now"),
+        (-90, "in 1 min"),
+    ],
+)
+def test_times_are_relative(age_s: int, shown: str) -> None:
+    assert relative(NOW - timedelta(seconds=age_s), NOW) == shown
