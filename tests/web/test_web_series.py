@@ -219,7 +219,7 @@ async def test_a_series_is_found_added_and_followed(world: WebWorld) -> None:
         nothing = await client.get("/series/add?platform=simulated&q=moon")
         assert "Nothing was found for “moon”" in nothing.text
         strange = await client.get("/series/add?platform=myspace&q=moon")
-        assert "Nothing can be found on this platform." in strange.text
+        assert "there is no connector for the platform" in strange.text
         fields = {"platform": "simulated", "q": "sky", "pick": "sky", "title": "Sky harbour", "key": "sky"}
         added = await post(client, "/series/add", kind="series", follow="true", **fields)
         assert added.status_code == 303

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from hashlib import sha256
+
+from headgate.domain.errors import UserError
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -15,6 +18,9 @@ MAX_KEY_BYTES = 1000
 """An index row holds 2,704 bytes; the widest index has two keys and an id."""
 _STAND_IN = re.compile("…#[0-9a-f]{16}$")
 _GREATEST = 2**63 - 1
+MAX_LANGUAGES = 50
+MAX_LANGUAGE_LENGTH = 35
+_LANGUAGE = re.compile(r"[a-z]{2,8}(-[a-z0-9]{1,8})*")
 MAX_TYPED_LENGTH = 200
 MAX_TITLE_LENGTH = 500
 """Of a series, a feed or an entry."""
@@ -59,3 +65,23 @@ def typed_text(text: str, *, max_length: int = MAX_TYPED_LENGTH) -> str:
     """Return a line of text without control characters, which PostgreSQL would refuse or pages would hide."""
     shown = "".join(sign for sign in text if unicodedata.category(sign)[0] != "C")
     return " ".join(shown.split())[:max_length]
+
+
+def check_languages(languages: Iterable[str]) -> tuple[str, ...]:
+    """Return languages as they are stored: lower case, hyphens, each once."""
+    listed = tuple(dict.fromkeys(language.strip().lower().replace("_", "-") for language in languages))
+    listed = tuple(language for language in listed if language)
+    for language in listed:
+        if len(language) > MAX_LANGUAGE_LENGTH or not _LANGUAGE.fullmatch(language):
+            raise UserError(
+                f"{language!r} is no language.",
+                remedy="Write languages like en, pt or pt-br.",
+                field="languages",
+            )
+    if len(listed) > MAX_LANGUAGES:
+        raise UserError(
+            f"These are more than {MAX_LANGUAGES} languages.",
+            remedy="Leave them out to hear of all.",
+            field="languages",
+        )
+    return listed

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -21,14 +20,12 @@ from headgate.cli.lookup.users import get_user
 from headgate.cli.output import AsJson, print_json, working
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import RateLimited, UserError, WorkError
-from headgate.domain.listings.title_patterns import TitlePattern
-from headgate.intake.listings.sources import ListingSources, NewSource, SourceAdded
+from headgate.intake.listings.series import get_series
+from headgate.intake.listings.sources import ListingSources, NewSource, SourceAdded, check_entries
 from headgate.kernel.logs import mask_url
 from headgate.outflow.notifications import follows
-from headgate.outflow.notifications.follows import checked_languages
-from headgate.storage.events import Event, publish
 from headgate.storage.listings.listing_overview import get_listing_states
-from headgate.storage.listings.series import SeriesName, get_series
+from headgate.storage.listings.series import SeriesName
 from headgate.storage.notifications.follows import Subject
 
 FEEDS = "feeds"
@@ -36,8 +33,6 @@ SIMULATED = "simulated"
 MANGADEX = "mangadex"
 _MOST_LISTED = 20
 _MOST_IN_A_LINE = 5
-_PLACE = re.compile(r"\{[a-z]+\}|\*")
-_GROUP = re.compile(r"^\s*\[[^\]]*\]\s*")
 
 PatternOption = Annotated[
     str,
@@ -125,31 +120,33 @@ def add(
 
 
 async def add_source(desk: Desk, wish: Wish) -> Done:
-    """Find what is meant, follow it, and let it bring the series that is wanted."""
-    if wish.pattern:
-        TitlePattern.parse(wish.pattern)
-    language = next(iter(checked_languages([wish.language])), "")
+    """Find what is meant, add it, and let it bring the series that is wanted."""
+    check_entries(wish.pattern, wish.language)
     async with desk.database.transaction() as tx:
         to = await get_named_series(tx, wish.to) if wish.to else None
         follower = await get_user(tx, wish.follow) if wish.follow else None
     platform = wish.platform or guess_platform(desk, wish.query)
     async with open_sources(desk, platform) as sources:
         found = choose(await find(sources, platform, wish.query), wish, platform)
-        source = _source(found, wish, to=to, language=language)
-        account = await sources.reader_of(platform)
-        now = desk.clock.now()
-        async with desk.database.transaction() as tx:
-            added = await sources.add_in(tx, account, source, now=now)
-            series = None if added.series_id is None else await get_series(tx, added.series_id)
-            if follower is not None and series is not None:
-                subject = Subject(series_id=series.id)
-                await follows.follow(tx, subject, user_id=follower.id, ids=desk.ids, now=now)
-            await publish(tx, Event("series"))
-            (listing,) = await get_listing_states(tx, [added.channel_id])
-    named = None if series is None else SeriesName(series.id, series.title)
-    return Done(
-        platform, listing.key, listing.title, added, named, follower.name if follower and named else ""
-    )
+        source = NewSource(
+            replace(found, title=wish.title or found.title),
+            to.id if to else None,
+            wish.series_title,
+            wish.pattern,
+            wish.language,
+            needs_series=wish.needs_series,
+        )
+        added = await sources.add(platform, source)
+    async with desk.database.transaction() as tx:
+        (listing,) = await get_listing_states(tx, [added.channel_id])
+        if added.series_id is None:
+            return Done(platform, listing.key, listing.title, added, None, "")
+        series = await get_series(tx, added.series_id)
+        if follower is not None:
+            subject, now = Subject(series_id=series.id), desk.clock.now()
+            await follows.follow(tx, subject, user_id=follower.id, ids=desk.ids, now=now)
+    name = SeriesName(series.id, series.title)
+    return Done(platform, listing.key, listing.title, added, name, follower.name if follower else "")
 
 
 @asynccontextmanager
@@ -161,13 +158,7 @@ async def open_sources(desk: Desk, platform: str) -> AsyncGenerator[ListingSourc
             remedy="Start Headgate without the demo to follow real sources, or try a simulated one.",
             command="headgate series add 'Salt Road'",
         )
-    manifest = connector_of(desk, platform).manifest
-    if "listings" not in manifest.capabilities or "find" not in manifest.capabilities:
-        raise UserError(
-            f"{manifest.title} has no series to find.",
-            remedy="Add its channels.",
-            command="headgate channel add ACCOUNT",
-        )
+    connector_of(desk, platform)
     async with open_links(desk) as links:
         yield ListingSources(links, desk.database, desk.clock, desk.ids)
 
@@ -244,27 +235,6 @@ def _elsewhere(platform: str) -> str:
     if platform == FEEDS:
         return "Give the address of a feed, or of a page that has one."
     return "Write the title as the site does, give its address there, or look elsewhere with --platform."
-
-
-def _source(found: FoundChannel, wish: Wish, *, to: SeriesName | None, language: str) -> NewSource:
-    title = wish.series_title or (_title_of(wish.pattern) if wish.pattern and to is None else "")
-    if wish.needs_series and not (found.is_series or to or title):
-        address = shlex.quote(wish.query)
-        raise UserError(
-            f"{found.title or mask_url(found.key)} is a feed; which series it brings, it does not say.",
-            remedy="Say it: --title NAME if all its entries are chapters of one series, --pattern 'NAME"
-            " {number}*' if only some are, --to SERIES to add it to an existing one. Or follow it as a feed.",
-            command=f"headgate feed add {address}",
-        )
-    if wish.title:
-        found = FoundChannel(found.key, wish.title, "listing", is_series=found.is_series)
-    return NewSource(found, to.id if to else None, title, wish.pattern, language)
-
-
-def _title_of(pattern: str) -> str:
-    """Return the text of a pattern that most likely is the title: the longest one, without a group."""
-    texts = [_GROUP.sub("", text).strip(" -–—:,|#([") for text in _PLACE.split(pattern)]
-    return max(texts, key=len) or pattern
 
 
 def say_added(done: Done, *, as_json: bool) -> None:

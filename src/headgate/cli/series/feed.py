@@ -60,13 +60,9 @@ def add(
     pick: PickOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Follow a feed; its entries become posts, or chapters of a series with --series or --to."""
+    """Follow a feed; its entries become posts, or chapters of a series with --series, --to or --pattern."""
     if series and to:
         raise UserError("--series makes a series, --to names one.", remedy="Take one of them.")
-    if pattern and not (series or to):
-        raise UserError(
-            "A pattern tells which entries belong to a series.", remedy="Name it with --series or --to."
-        )
     wish = Wish(address, platform=FEEDS, title=title, series_title=series, to=to, pattern=pattern, pick=pick)
 
     async def work(desk: Desk) -> None:

@@ -24,6 +24,8 @@ from headgate.domain.text import MAX_TITLE_LENGTH
 LONGEST_PATTERN = 200
 
 _PIECE = re.compile(r"\{[^{}]*\}|\*|[^{}*]+|[{}]")
+_PLACE = re.compile(r"\{[a-z]+\}|\*")
+_GROUP = re.compile(r"^\s*\[[^\]]*\]\s*")
 _OPEN = ("*", "{title}")
 _COUNTED = ("{number}", "{volume}")
 
@@ -51,9 +53,16 @@ class TitlePattern:
             raise UserError(
                 f"A title pattern has 1 to {LONGEST_PATTERN} characters.",
                 remedy="Write the part of the title that is always the same, like: One Piece {number}*",
+                field="pattern",
             )
         _check(_PIECE.findall(text))
         return cls(text)
+
+    @property
+    def series_title(self) -> str:
+        """What a series is called that has no other title: the longest text of the pattern."""
+        texts = [_GROUP.sub("", text).strip(" -–—:,|#([") for text in _PLACE.split(self.text)]
+        return max(texts, key=len) or self.text
 
     def match(self, title: str) -> TitleMatch | None:
         """Return what a title tells if the whole of it matches; upper and lower case are the same."""
@@ -80,13 +89,17 @@ def _check(pieces: list[str]) -> None:
             raise UserError(
                 f"A title pattern cannot hold {piece}.",
                 remedy="It may hold {number}, {volume}, {title} and *; for a brace in the title write *.",
+                field="pattern",
             )
         if piece[0] == "{" and pieces.count(piece) > 1:
-            raise UserError(f"The title pattern has {piece} twice.", remedy="Write * for one of them.")
+            raise UserError(
+                f"The title pattern has {piece} twice.", remedy="Write * for one of them.", field="pattern"
+            )
     if not any(letter.isalnum() for piece in pieces if piece[0] not in "{*" for letter in piece):
         raise UserError(
             "The title pattern has no text of its own, so every entry would belong to the series.",
             remedy="Write the part of the title that is always the same, like: One Piece {number}*",
+            field="pattern",
         )
     _check_neighbours([piece for piece in pieces if piece != " "], _OPEN, _OPEN)
     _check_neighbours(pieces, (*_OPEN, *_COUNTED), _COUNTED)
@@ -99,6 +112,7 @@ def _check_neighbours(pieces: list[str], before: tuple[str, ...], after: tuple[s
             raise UserError(
                 f"In the title pattern nothing stands between {one} and {other}.",
                 remedy="Write the text that separates them, or leave one of them out.",
+                field="pattern",
             )
 
 

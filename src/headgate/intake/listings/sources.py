@@ -1,21 +1,24 @@
-"""Beginning to follow listings: who looks at them, which host answers, and which series they bring."""
+"""Actions that find feeds and series on platforms, and add them as sources."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import UserError
-from headgate.domain.listings.title_patterns import TitlePattern
+from headgate.domain.listings.title_patterns import LONGEST_PATTERN, TitlePattern
+from headgate.domain.text import MAX_TITLE_LENGTH, check_languages, typed_text
 from headgate.intake.listings.addresses import ListingAddresses, is_sealed
+from headgate.intake.listings.series import check_title, get_series
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import mask_url
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.channels.channels import list_accounts, upsert_account
 from headgate.storage.database import Database, Tx
+from headgate.storage.events import Event, publish
 from headgate.storage.listings import hosts, listings, series
 from headgate.storage.listings.hosts import HostName
 from headgate.storage.listings.listings import Added
@@ -26,14 +29,16 @@ ANONYMOUS = "anonymous"
 
 @dataclass(frozen=True)
 class NewSource:
-    """What a person wants a listing to bring."""
+    """What a person wants a listing to bring: posts, chapters of its own series, or of the one named here."""
 
     found: FoundChannel
     series_id: UUID | None = None
-    """An existing series; without one the listing's own, if it is one."""
     series_title: str = ""
+    """A series that has this title gets one more source; if there is none, it is created."""
     pattern: str = ""
     language: str = ""
+    needs_series: bool = False
+    """It must bring a series, so a feed needs a title or a pattern."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class ListingSources:
                 return AccountRef(first.id, platform, first.name, first.established, first.sign_in)
             if not anonymous:
                 raise UserError(
-                    f"No account of the platform {platform!r} can look at it.",
+                    f"No account of the platform {platform!r} can read it.",
                     remedy="Add an account first.",
                     command="headgate account add",
                 )
@@ -75,18 +80,31 @@ class ListingSources:
         return AccountRef(account_id, platform, ANONYMOUS, established=True)
 
     async def find(self, platform: str, query: str) -> list[FoundChannel]:
-        """Return the listings that a person may mean, the likeliest first."""
+        """Ask a platform which listings a person may mean, the likeliest first."""
+        query = query.strip()
+        manifest = self.links.manifest(platform)
+        if not {"listings", "find"} <= manifest.capabilities:
+            raise UserError(
+                f"{manifest.title} has no series or feeds to find.",
+                remedy="Choose another platform.",
+                field="platform",
+            )
         account = await self.reader_of(platform)
         async with self.links.call(account, "find", host=self.links.host_of(platform, query)) as link:
             return [found for found in await link.find(query) if found.kind == "listing"]
 
     async def add(self, platform: str, source: NewSource) -> SourceAdded:
-        """Follow a listing, and let it bring a series if it is one or a person says so."""
-        if source.pattern:
-            TitlePattern.parse(source.pattern)
+        """Add a listing; one that was added before keeps everything, and can bring one more series."""
+        source = _check(source)
         account = await self.reader_of(platform)
         async with self.database.transaction() as tx:
-            return await self.add_in(tx, account, source, now=self.clock.now())
+            if source.series_id is not None:
+                await get_series(tx, source.series_id)
+            elif source.series_title:
+                source = replace(source, series_id=await _find_titled(tx, source.series_title))
+            added = await self.add_in(tx, account, source, now=self.clock.now())
+            await publish(tx, Event("series"))
+        return added
 
     async def add_in(self, tx: Tx, account: AccountRef, source: NewSource, *, now: datetime) -> SourceAdded:
         """Follow a listing in the caller's transaction; one that is followed already keeps everything."""
@@ -99,8 +117,8 @@ class ListingSources:
             series_id = next((one.series_id for one in known if one.pattern == source.pattern), None)
         if series_id is None:
             series_id = self.ids.new()
-            title = source.series_title or source.found.title
-            await series.insert_series(tx, series_id, title=title, now=now)
+            title = source.series_title or typed_text(source.found.title, max_length=MAX_TITLE_LENGTH)
+            await series.insert_series(tx, series_id, title=title or mask_url(source.found.key), now=now)
         await series.upsert_source(
             tx,
             series_id=series_id,
@@ -134,3 +152,39 @@ class ListingSources:
         if is_sealed(key):
             await addresses.keep(added.channel_id, address)
         return added
+
+
+def check_entries(pattern: str, language: str) -> tuple[str, str]:
+    """Return which entries a source takes and their language as they are stored, or say what is wrong."""
+    text = typed_text(pattern, max_length=LONGEST_PATTERN + 1)
+    return TitlePattern.parse(text).text if text else "", next(iter(check_languages([language])), "")
+
+
+def _check(source: NewSource) -> NewSource:
+    """Return a source as it is stored; a new series is called as a person says, else as its pattern."""
+    pattern, language = check_entries(source.pattern, source.language)
+    title = check_title(source.series_title) if source.series_title else ""
+    if not (title or source.series_id or source.found.is_series):
+        if pattern:
+            title = TitlePattern(pattern).series_title
+        elif source.needs_series:
+            raise UserError(
+                f"{source.found.title or mask_url(source.found.key)} is a feed, and does not say which series"
+                " it brings.",
+                remedy="Give the series a title, or a pattern if only some entries are its chapters; or add"
+                " it as a feed.",
+                command="headgate feed add ADDRESS",
+                field="title",
+            )
+    return replace(source, series_title=title, pattern=pattern, language=language)
+
+
+async def _find_titled(tx: Tx, title: str) -> UUID | None:
+    found = [one for one in await series.find_series(tx, title) if one.title.lower() == title.lower()]
+    if len(found) > 1:
+        raise UserError(
+            f"{len(found)} series are called “{title}”.",
+            remedy="Choose the one that you mean, and add the source to it.",
+            field="title",
+        )
+    return found[0].id if found else None

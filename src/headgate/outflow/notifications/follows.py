@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import UserError
+from headgate.domain.text import check_languages
 from headgate.kernel.ids import Ids
 from headgate.storage.database import Tx
 from headgate.storage.notifications import follows
@@ -16,10 +15,7 @@ from headgate.storage.notifications.follows import Follow, Subject, Switches
 
 LONGEST_SEARCH = 200
 MOST_FOLLOWS = 20_000
-MOST_LANGUAGES = 50
 PERS = ("chapter", "source")
-
-_LANGUAGE = re.compile(r"[a-z]{2,8}(-[a-z0-9]{1,8})*")
 
 
 async def follow(
@@ -27,9 +23,11 @@ async def follow(
 ) -> UUID:
     """Let a user hear of a series, a channel or a search from now on; returns the follow.
 
-    Following again changes the switches, and keeps since when: nothing is told twice or forgotten.
+    Following again changes the switches if some are given, and keeps since when.
     """
     subject = await _checked_subject(tx, subject)
+    if switches is None and (known := await follows.find_follow(tx, user_id=user_id, subject=subject)):
+        return known.id
     switches = checked_switches(switches or Switches())
     if await follows.count_follows(tx, user_id=user_id) >= MOST_FOLLOWS:
         raise UserError(
@@ -82,21 +80,7 @@ def checked_switches(switches: Switches) -> Switches:
             "A follow without list and push tells nothing.",
             remedy="Switch one of them on, or stop following.",
         )
-    return replace(switches, languages=checked_languages(switches.languages))
-
-
-def checked_languages(languages: Iterable[str]) -> tuple[str, ...]:
-    """Return languages as they are kept: small letters, hyphens, each once."""
-    listed = tuple(dict.fromkeys(language.strip().lower().replace("_", "-") for language in languages))
-    listed = tuple(language for language in listed if language)
-    for language in listed:
-        if len(language) > 35 or not _LANGUAGE.fullmatch(language):
-            raise UserError(f"{language!r} is no language.", remedy="Write languages like en, pt or pt-br.")
-    if len(listed) > MOST_LANGUAGES:
-        raise UserError(
-            f"These are more than {MOST_LANGUAGES} languages.", remedy="Leave them out to hear of all."
-        )
-    return listed
+    return replace(switches, languages=check_languages(switches.languages))
 
 
 async def _checked_subject(tx: Tx, subject: Subject) -> Subject:

@@ -116,6 +116,11 @@ async def list_followed_channels(tx: Tx, channel_ids: Sequence[UUID], *, user_id
     return set(await tx.column(Q["list_followed_channels"], channel_ids=list(channel_ids), user_id=user_id))
 
 
+async def list_followed_series(tx: Tx, series_ids: Sequence[UUID], *, user_id: UUID) -> set[UUID]:
+    """Return those of these series that the user follows."""
+    return set(await tx.column(Q["list_followed_series"], series_ids=list(series_ids), user_id=user_id))
+
+
 async def count_follows(tx: Tx, *, user_id: UUID) -> int:
     return await tx.value(Q["count_follows"], user_id=user_id)
 

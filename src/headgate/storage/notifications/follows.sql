@@ -45,6 +45,10 @@ limit %(limit)s::int
 -- Those of some channels that a user follows.
 select channel_id from follow where user_id = %(user_id)s and channel_id = any(%(channel_ids)s)
 
+-- name: list_followed_series
+-- Those of some series that a user follows.
+select series_id from follow where user_id = %(user_id)s and series_id = any(%(series_ids)s)
+
 -- name: count_follows
 -- How many a user has.
 select count(*) from follow where user_id = %(user_id)s

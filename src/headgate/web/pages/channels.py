@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import urlencode
+from uuid import UUID
 
 from fastapi import Response
 
 from headgate.storage.channels.channel_overview import FIRST, ChannelPlace, list_channels
-from headgate.storage.notifications.follows import list_followed_channels
+from headgate.storage.database import Tx
+from headgate.storage.listings.listings import list_sources
+from headgate.storage.notifications.follows import list_followed_channels, list_followed_series
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import SIGNED_IN, Routes
@@ -19,6 +24,14 @@ routes = Routes()
 PAGE_LENGTH = 200
 
 
+@dataclass(frozen=True)
+class FollowSwitch:
+    """What the button of a channel follows, and whether the person does."""
+
+    path: str
+    followed: bool
+
+
 @routes.get("/channels", door=SIGNED_IN)
 async def show_channels(site: CurrentSite, caller: CurrentCaller, after: str = "") -> Response:
     place = read_channel_place(after) if after else FIRST
@@ -26,7 +39,7 @@ async def show_channels(site: CurrentSite, caller: CurrentCaller, after: str = "
         found = await list_channels(tx, after=place, limit=PAGE_LENGTH + 1)
         channels = found[:PAGE_LENGTH]
         listings = await view_listings(site, tx, [one.id for one in channels if one.kind == "listing"])
-        followed = await list_followed_channels(tx, [one.id for one in channels], user_id=caller.user_id)
+        switches = await _follow_switches(tx, [one.id for one in channels], user_id=caller.user_id)
     following = (
         write_channel_place(ChannelPlace(channels[-1].title, channels[-1].id))
         if len(found) > PAGE_LENGTH
@@ -37,7 +50,24 @@ async def show_channels(site: CurrentSite, caller: CurrentCaller, after: str = "
         caller=caller,
         channels=channels,
         listings=listings,
-        followed=followed,
+        switches=switches,
         here=f"/channels?{urlencode({'after': after})}" if after else "/channels",
         following=following,
     )
+
+
+async def _follow_switches(tx: Tx, channel_ids: Sequence[UUID], *, user_id: UUID) -> dict[UUID, FollowSwitch]:
+    """Return the switch of each channel; the source of one series shows that series, as all pages do."""
+    followed = await list_followed_channels(tx, channel_ids, user_id=user_id)
+    switches = {one: FollowSwitch(f"/channels/{one}", one in followed) for one in channel_ids}
+    sources = await list_sources(tx, [one for one in channel_ids if one not in followed])
+    single = {
+        channel_id: brings[0].series_id
+        for channel_id, brings in sources.items()
+        if len(brings) == 1 and not brings[0].pattern
+    }
+    series = await list_followed_series(tx, list(single.values()), user_id=user_id)
+    return switches | {
+        channel_id: FollowSwitch(f"/series/{series_id}", series_id in series)
+        for channel_id, series_id in single.items()
+    }

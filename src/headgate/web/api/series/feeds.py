@@ -9,14 +9,13 @@ from pydantic import BaseModel, Field
 
 from headgate.domain.listings.opml import LARGEST_BYTES, LONGEST_ADDRESS, OpmlFeed
 from headgate.domain.listings.title_patterns import LONGEST_PATTERN
-from headgate.domain.text import MAX_TITLE_LENGTH
+from headgate.domain.text import MAX_LANGUAGE_LENGTH, MAX_TITLE_LENGTH
 from headgate.intake.listings.opml import PLATFORM, OpmlLists, Refusal
 from headgate.intake.listings.sources import NewSource
 from headgate.kernel.logs import mask_url
-from headgate.storage.events import Event, publish
 from headgate.storage.listings.listing_overview import get_listing_states
 from headgate.web.api.series.listings import ListingAnswer
-from headgate.web.api.series.source_wishes import LONGEST_LANGUAGE, SourceWish, typed_title
+from headgate.web.api.series.source_wishes import SourceWish
 from headgate.web.callers import CurrentCaller
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
@@ -26,14 +25,14 @@ routes = Routes("/api/v1", in_schema=True)
 
 
 class FeedWish(BaseModel):
-    """A feed, or a page that names one; with a series it brings that, else its entries are posts."""
+    """A feed, or a page that names one; with a series or a pattern it brings chapters, else posts."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS)
     series: str = Field(default="", max_length=MAX_TITLE_LENGTH, description="Title of the series it brings.")
     pattern: str = Field(
         default="", max_length=LONGEST_PATTERN, description="Which entries belong to the series."
     )
-    language: str = Field(default="", max_length=LONGEST_LANGUAGE)
+    language: str = Field(default="", max_length=MAX_LANGUAGE_LENGTH)
 
     @property
     def source(self) -> SourceWish:
@@ -85,21 +84,13 @@ class ImportedAnswer(BaseModel):
 @routes.post("/feeds", door=scope("write"), status_code=201, tags=["feeds"])
 async def add(site: CurrentSite, body: FeedWish) -> FeedAdded:
     """Follow a feed; one that is followed already keeps everything."""
-    wish = body.source
-    title = typed_title(body.series) if body.series else ""
-    found = await wish.find(site)
-    if wish.kept_pattern and not title:
-        title = typed_title(found.title)
-    source = NewSource(found, series_title=title, pattern=wish.kept_pattern, language=wish.kept_language)
-    account = await site.sources.reader_of(PLATFORM)
-    now = site.parts.clock.now()
+    found = await body.source.find(site)
+    source = NewSource(found, series_title=body.series, pattern=body.pattern, language=body.language)
+    added = await site.sources.add(PLATFORM, source)
     async with site.transaction() as tx:
-        added = await site.sources.add_in(tx, account, source, now=now)
-        await publish(tx, Event("series"))
         (listing,) = await get_listing_states(tx, [added.channel_id])
-    return FeedAdded(
-        listing=ListingAnswer.of(listing, now=now), series_id=added.series_id, is_new=added.is_new
-    )
+    answer = ListingAnswer.of(listing, now=site.parts.clock.now())
+    return FeedAdded(listing=answer, series_id=added.series_id, is_new=added.is_new)
 
 
 @routes.get("/opml", door=scope("read"), tags=["feeds"], response_class=Response)

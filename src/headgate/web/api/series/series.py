@@ -17,12 +17,11 @@ from headgate.intake.listings.sources import NewSource, SourceAdded
 from headgate.kernel.logs import mask_url
 from headgate.outflow.notifications import reading
 from headgate.storage.database import Tx
-from headgate.storage.events import Event, publish
 from headgate.storage.listings import series
 from headgate.storage.listings.listing_overview import get_listing_states
 from headgate.storage.listings.series import Series, SeriesName
 from headgate.web.api.series.listings import ListingAnswer
-from headgate.web.api.series.source_wishes import FoundAnswer, SourceWish, find_listings, typed_title
+from headgate.web.api.series.source_wishes import FoundAnswer, SourceWish
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_series_place, write_series_place
 from headgate.web.door import Routes, scope
@@ -81,7 +80,7 @@ class AddedAnswer(FullSeriesAnswer):
 
 
 class SeriesWish(SourceWish):
-    """A listing that is to bring a series; without a title it is called as the listing is."""
+    """A listing that is to bring a series; without a title it is called as the listing, or as the pattern."""
 
     title: str = Field(default="", max_length=MAX_TITLE_LENGTH)
 
@@ -125,8 +124,13 @@ async def list_all(
 async def add(site: CurrentSite, caller: CurrentCaller, body: SeriesWish) -> AddedAnswer:
     """Follow a listing as a series: by platform and key, by a query, or a feed with a title pattern."""
     found = await body.find(site)
-    title = typed_title(body.title or found.title)
-    source = NewSource(found, series_title=title, pattern=body.kept_pattern, language=body.kept_language)
+    source = NewSource(
+        found,
+        series_title=body.title,
+        pattern=body.pattern,
+        language=body.language,
+        needs_series=True,
+    )
     return await _add(site, body.platform, source, user_id=caller.user_id)
 
 
@@ -135,7 +139,7 @@ async def find(
     site: CurrentSite, platform: str, q: Annotated[str, Query(min_length=1, max_length=LONGEST_ADDRESS)]
 ) -> FindingsAnswer:
     """Ask a platform which listings a title or an address may mean; nothing is kept."""
-    found = await find_listings(site, platform, q)
+    found = await site.sources.find(platform, q)
     return FindingsAnswer(
         found=[FoundAnswer(key=mask_url(one.key), title=one.title, is_series=one.is_series) for one in found]
     )
@@ -173,7 +177,7 @@ async def add_source(
     async with site.transaction() as tx:
         await get_series(tx, series_id, user_id=caller.user_id)
     found = await body.find(site)
-    source = NewSource(found, series_id=series_id, pattern=body.kept_pattern, language=body.kept_language)
+    source = NewSource(found, series_id=series_id, pattern=body.pattern, language=body.language)
     return await _add(site, body.platform, source, user_id=caller.user_id)
 
 
@@ -190,14 +194,9 @@ async def delete_source(site: CurrentSite, series_id: UUID, channel_id: UUID) ->
 
 
 async def _add(site: Site, platform: str, source: NewSource, *, user_id: UUID) -> AddedAnswer:
-    account = await site.sources.reader_of(platform)
-    now = site.parts.clock.now()
+    added = await site.sources.add(platform, source)
     async with site.transaction() as tx:
-        if source.series_id is not None:
-            await get_series(tx, source.series_id, user_id=user_id)
-        added = await site.sources.add_in(tx, account, source, now=now)
-        await publish(tx, Event("series"))
-        full = await _full(tx, _series_of(added), user_id=user_id, now=now)
+        full = await _full(tx, _series_of(added), user_id=user_id, now=site.parts.clock.now())
     return AddedAnswer(**vars(full), channel_id=added.channel_id, is_new=added.is_new)
 
 

@@ -18,7 +18,7 @@ from headgate.outflow.notifications import follows, reading
 from headgate.storage.database import Tx
 from headgate.storage.listings import series
 from headgate.storage.listings.series import Chapter, SeriesName
-from headgate.storage.notifications.follows import Subject
+from headgate.storage.notifications.follows import Subject, list_followed_channels
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_series_place, write_series_place
 from headgate.web.door import SIGNED_IN, Routes
@@ -200,6 +200,8 @@ async def render_series(
         unread = await reading.count_unread(tx, [series_id], user_id=caller.user_id)
         follow = await follows.find(tx, Subject(series_id=series_id), user_id=caller.user_id)
         sources = await view_sources(site, tx, await series.list_series_sources(tx, series_id))
+        channel_ids = [view.source.channel_id for view in sources]
+        followed_sources = await list_followed_channels(tx, channel_ids, user_id=caller.user_id)
     page = site.renderer.render(
         "series.html",
         caller=caller,
@@ -209,6 +211,7 @@ async def render_series(
         unread=unread[series_id],
         follow=follow,
         sources=sources,
+        followed_sources=followed_sources,
         below=below,
         following=shown[-1].id if len(chapters) > CHAPTERS else None,
         problem=problem,

@@ -1,0 +1,199 @@
+"""What people do with series is the same on the command line, on pages and in the API."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from figures import command, plain
+from series_pages import Made, add_series, raw
+from series_stage import API, SeriesStage
+from typer.testing import CliRunner, Result
+from web_server import WebServer
+from webworld import ORIGIN, WebWorld, form_token
+
+from headgate.cli.main import app
+from headgate.domain.text import MAX_TITLE_LENGTH
+from headgate.storage.events import CHANNEL, Event
+
+pytestmark = pytest.mark.usefixtures("settings_of_commands")
+
+FEED = """<rss version="2.0"><channel><title>Scans</title>
+<item><guid>1</guid><title>[Group] Berserk - 375</title></item></channel></rss>"""
+PATTERN = "[Group] Berserk - {number}*"
+PATIENCE_S = 10
+
+
+async def run(*arguments: str) -> Result:
+    return await asyncio.to_thread(CliRunner().invoke, app, list(arguments))
+
+
+@asynccontextmanager
+async def person(world: WebWorld) -> AsyncGenerator[httpx.AsyncClient, None]:
+    """Open a client that can send forms and call the API."""
+    async with world.signed_in() as client:
+        client.headers.update({"x-csrf-token": await form_token(client), "origin": ORIGIN})
+        yield client
+
+
+@dataclass(frozen=True)
+class Ways:
+    """The three ways to a series; each returns what is said if it refuses, else nothing."""
+
+    client: httpx.AsyncClient
+    made: Made
+
+    async def command(self, *arguments: str) -> str:
+        result = await run(*arguments)
+        return plain(result.stderr) if result.exit_code else ""
+
+    async def page(self, path: str, **fields: str) -> str:
+        answer = await self.client.post(f"{self.made.path}{path}", data=fields)
+        return "" if answer.status_code == 303 else plain(answer.text)
+
+    async def api(self, method: str, path: str, **body: Any) -> str:
+        answer = await self.client.request(method, API + path, json=body)
+        return "" if answer.is_success else answer.json()["detail"]
+
+    async def rename(self, title: str) -> list[str]:
+        """Rename it in all ways, and return what each said."""
+        return [
+            await self.command("series", "rename", str(self.made.series_id), title),
+            await self.page("/rename", title=title),
+            await self.api("PATCH", self.made.path, title=title),
+        ]
+
+
+async def test_a_title_has_the_same_limit_in_all_ways(world: WebWorld) -> None:
+    made = await add_series(world)
+    async with person(world) as client:
+        ways = Ways(client, made)
+        assert await ways.rename("x" * MAX_TITLE_LENGTH) == ["", "", ""]
+        typed, shown, _ = await ways.rename("x" * (MAX_TITLE_LENGTH + 1))
+        for said in (typed, shown):
+            assert "A title has at most 500 characters." in said
+        assert all("A series needs a title." in said for said in await ways.rename(" "))
+        body = {"title": "y" * (MAX_TITLE_LENGTH + 1)}
+        assert (await client.patch(API + made.path, json=body)).status_code == 422
+    (kept,) = await raw(world, "select title from series")
+    assert kept["title"] == "x" * MAX_TITLE_LENGTH
+
+
+async def test_a_series_without_a_title_is_called_as_its_pattern(
+    stage: SeriesStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADGATE_FEEDS_ALLOW_PRIVATE", "true")
+    async with person(stage.web) as client, WebServer() as server:
+        urls = [server.say(f"/{number}", FEED) for number in range(5)]
+        first = await command("series", "add", urls[0], "--pattern", PATTERN)
+        assert first["series_title"] == "Berserk"
+        assert (await command("feed", "add", urls[1], "--pattern", PATTERN))["series_title"] == "Berserk"
+        form = {"platform": "feeds", "q": urls[2], "pick": urls[2], "title": "Scans", "key": urls[2]}
+        shown = await client.post(
+            "/series/add", data=form | {"kind": "feed", "brings": "chapters", "pattern": PATTERN}
+        )
+        assert shown.headers["location"] == f"/series/{first['series_id']}"
+        for path, wish in (
+            ("/series", {"platform": "feeds", "key": urls[3]}),
+            ("/feeds", {"address": urls[4]}),
+        ):
+            answer = await client.post(API + path, json=wish | {"pattern": PATTERN})
+            assert answer.status_code == 201, answer.text
+        (series,) = (await client.get(f"{API}/series")).json()["series"]
+    assert (series["title"], series["sources"]) == ("Berserk", 5)
+
+
+async def test_a_feed_becomes_a_series_only_with_a_title_or_a_pattern(
+    stage: SeriesStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADGATE_FEEDS_ALLOW_PRIVATE", "true")
+    async with person(stage.web) as client, WebServer() as server:
+        url = server.say("/feed", FEED)
+        typed = await run("series", "add", url)
+        form = {"platform": "feeds", "q": url, "pick": url, "title": "Scans", "key": url, "kind": "feed"}
+        shown = await client.post("/series/add", data=form | {"brings": "chapters"})
+        asked = await client.post(f"{API}/series", json={"platform": "feeds", "key": url})
+    for said in (" ".join(typed.stderr.split()), plain(shown.text), asked.json()["detail"]):
+        assert "Scans is a feed, and does not say which series it brings." in said
+        assert "Give the series a title, or a pattern" in said
+
+
+async def test_a_pinned_source_is_told_to_all_pages_whoever_pins_it(world: WebWorld) -> None:
+    made = await add_series(world)
+    heard: asyncio.Queue[str | None] = asyncio.Queue()
+    world.listener.subscribe(CHANNEL, heard.put_nowait)
+    async with person(world) as client:
+        ways = Ways(client, made)
+        world.listener.start()
+        await world.listener.wait_until_listening()
+        while not heard.empty():
+            heard.get_nowait()
+        source = f"/sources/{made.channel_id}/tier"
+        for tier, pin in (
+            ("HOT", ways.command("series", "pin", str(made.channel_id), "hot")),
+            ("COLD", ways.page(source, tier="COLD")),
+            ("WARM", ways.api("PUT", f"/listings/{made.channel_id}/tier", tier="WARM")),
+        ):
+            assert await pin == ""
+            async with asyncio.timeout(PATIENCE_S):
+                told = Event.parse(await heard.get() or "")
+            assert told == Event("series")
+            (kept,) = await raw(world, "select tier, tier_pinned from listing")
+            assert (kept["tier"], kept["tier_pinned"]) == (tier, True)
+        await world.listener.stop()
+
+
+async def test_a_source_that_no_account_reads_says_so_everywhere(world: WebWorld) -> None:
+    made = await add_series(world, "Tidewater", "1")
+    await raw(world, "update listing set reader_id = null, succeeded_at = checked_at")
+    async with person(world) as client:
+        (source,) = (await command("series", "show", "Tidewater"))["sources"]
+        (explained,) = await command("explain", str(made.channel_id))
+        listing = (await client.get(f"{API}/listings/{made.channel_id}")).json()
+        pages = [plain((await client.get(path)).text) for path in (made.path, "/channels")]
+    assert {source["state"], explained["state"], listing["state"]} == {"no account"}
+    for page in pages:
+        assert "no account" in page
+        assert "No account can read it at the moment." in page
+
+
+async def test_a_series_is_followed_on_all_pages_or_on_none(world: WebWorld) -> None:
+    made = await add_series(world, "Tidewater", "1")
+    async with person(world) as client:
+
+        async def states() -> set[bool]:
+            """Return whether it is followed, as all places say it."""
+            shelf, page, channels = [
+                "Following" in plain((await client.get(path)).text)
+                for path in ("/series", made.path, "/channels")
+            ]
+            answer = (await client.get(API + made.path)).json()
+            shown = await command("series", "show", "Tidewater", "--user", "ada")
+            return {shelf, page, channels, answer["series"]["followed"], shown["followed"]}
+
+        assert await states() == {False}
+        assert (await run("series", "follow", "Tidewater", "--user", "ada")).exit_code == 0
+        assert await states() == {True}
+        channels = (await client.get("/channels")).text
+        assert f'action="{made.path}/unfollow"' in channels
+        await client.post(f"{made.path}/unfollow", data={"back": "/channels"})
+        assert await states() == {False}
+        await client.post(f"{made.path}/follow", data={"back": "/channels"})
+        assert await states() == {True}
+        followed = (await client.get(f"{API}/follows")).json()["follows"]
+        assert (await client.delete(f"{API}/follows/{followed[0]['id']}")).status_code == 204
+        assert await states() == {False}
+
+
+async def test_who_follows_a_source_by_itself_is_not_told_that_nothing_comes(world: WebWorld) -> None:
+    made = await add_series(world, "Tidewater", "1")
+    async with person(world) as client:
+        await client.post(f"{API}/follows", json={"channel_id": str(made.channel_id)})
+        page = plain((await client.get(made.path)).text)
+        assert "but 1 source of it: new chapters there are told to you." in page
+        assert f'action="/channels/{made.channel_id}/unfollow"' in (await client.get("/channels")).text
