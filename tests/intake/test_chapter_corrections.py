@@ -8,7 +8,6 @@ from listing_bench import ListingBench
 
 from headgate.intake.channels.requests import remove_channel
 from headgate.outflow.notifications.reading import count_unread, mark_read_up_to
-from headgate.storage.notifications.reading import get_reading
 
 
 async def mark(listed: ListingBench, series_id: UUID | None, number: str, *, user_id: UUID) -> None:
@@ -21,12 +20,14 @@ async def mark(listed: ListingBench, series_id: UUID | None, number: str, *, use
 async def read_up_to(listed: ListingBench, series_id: UUID | None, *, user_id: UUID) -> str | None:
     """Return the number of the last chapter that a user has read."""
     assert series_id is not None
-    found = await listed.bench.do(lambda tx: get_reading(tx, series_id, user_id=user_id))
-    if found is None:
-        return None
-    (chapter,) = [one for one in await listed.chapters(series_id) if one.id == found.chapter_id]
-    assert chapter.place == found.place
-    return chapter.number
+    found = await listed.bench.rows(
+        "select chapter_id, place from reading where user_id = $1 and series_id = $2", user_id, series_id
+    )
+    for row in found:
+        (chapter,) = [one for one in await listed.chapters(series_id) if one.id == row["chapter_id"]]
+        assert chapter.place == row["place"]
+        return chapter.number
+    return None
 
 
 async def unread(listed: ListingBench, series_id: UUID | None, *, user_id: UUID) -> int:

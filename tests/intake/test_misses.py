@@ -17,7 +17,7 @@ from headgate.intake.streams.misses import NOBODY_CAN_S, Retried, retry_misses
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Kinds
 from headgate.storage.jobs.engine import list_jobs
-from headgate.storage.streams.misses import count_misses, fail_try, get_miss, list_misses, open_misses
+from headgate.storage.streams.misses import count_misses, fail_try, get_miss, list_misses
 from headgate.testing import FaultRates
 from headgate.testing.platform.errors import SimTimeout
 
@@ -285,18 +285,10 @@ async def test_they_are_counted_by_channel_and_state(missing: Missing) -> None:
         await garbled(missing, name)
     async with missing.database.transaction() as tx:
         counts = await count_misses(tx)
-        assert await open_misses(tx, [missing.channel_id, uuid4()]) == {missing.channel_id}
     assert [(count.channel_title, count.state, count.misses) for count in counts] == [
         (STREAM, "abandoned", 1),
         (STREAM, "open", 2),
     ]
-
-
-async def test_a_channel_whose_misses_are_given_up_has_nothing_left_to_retry(missing: Missing) -> None:
-    await garbled(missing)
-    await fail_until_abandoned(missing)
-    async with missing.database.transaction() as tx:
-        assert await open_misses(tx, [missing.channel_id]) == set()
 
 
 async def test_pages_of_misses_are_whole_and_do_not_overlap(missing: Missing) -> None:

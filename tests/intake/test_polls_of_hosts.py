@@ -14,10 +14,11 @@ from psycopg import AsyncCursor
 
 from headgate.domain.errors import RateLimited, UserError
 from headgate.domain.listings.listings import Listed
-from headgate.domain.pacing import Pace
+from headgate.domain.pacing import LanePlan, Pace
 from headgate.intake.listings.host_pace import get_host, set_host_pace
 from headgate.intake.listings.poll import WHOLE_EVERY
 from headgate.storage.lanes.lanes import Q as LANES
+from headgate.storage.lanes.lanes import change_lanes
 from headgate.storage.listings.listing_overview import list_listings, list_troubled_listings
 from headgate.storage.listings.listings import Q as LISTINGS
 from headgate.testing.platform.odd_answers import PlainList
@@ -28,7 +29,10 @@ DAY = timedelta(days=1)
 async def slow_down(listed: ListingBench, host: str) -> None:
     """Let a host be asked every three seconds, which a call with patience would wait for."""
     owner = f"host:simulated/{host}"
-    await listed.bench.parts.lanes.adjust(owner, "list", Pace(per_minute=20, burst=2, daily_cap=None))
+    plan = LanePlan("list", Pace(per_minute=20, burst=2, daily_cap=None))
+    await listed.bench.do(
+        lambda tx: change_lanes(tx, owners=[owner], plans=[plan], established=None, by_person=True)
+    )
 
 
 async def test_polls_of_a_paced_host_wait_outside_of_their_slots_one_behind_the_other(

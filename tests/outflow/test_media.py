@@ -21,7 +21,8 @@ async def add(plans: PlansBench, content: bytes = b"png", name: str = "a.png") -
 async def test_equal_files_are_one_and_keep_their_content(plans: PlansBench) -> None:
     first, again, other = await add(plans), await add(plans), await add(plans, b"gnp")
     assert first.id == again.id != other.id
-    assert await plans.do(lambda tx: media.get_content(tx, first.id)) == b"png"
+    (row,) = await plans.do(lambda tx: tx.raw("select content from media where id = $1", [first.id]))
+    assert row["content"] == b"png"
     assert await plans.do(lambda tx: media.get_media(tx, first.id)) == first
     assert (first.name, first.size_bytes) == ("a.png", 3)
 

@@ -18,7 +18,6 @@ from headgate.domain.pacing import (
     ComeBack,
     ComeBackLater,
     LanePlan,
-    Pace,
     Permit,
     PermitVoid,
     Refusal,
@@ -61,15 +60,6 @@ class Lanes:
         async with self._database.transaction() as tx:
             await rows.insert_lanes(tx, owners=owners, plans=plans, established=established)
             await rows.change_lanes(tx, owners=owners, plans=plans, established=established, by_person=False)
-
-    async def adjust(self, owner: str, kind: str, pace: Pace) -> None:
-        """Set a lane's pace as a person wishes it; defaults do not change it any more."""
-        async with self._database.transaction() as tx:
-            found = [lane for lane in await rows.list_lanes(tx, owner=owner) if lane.kind == kind]
-            if not found:
-                raise UnknownLane(f"there is no lane for {kind} of {owner}")
-            plan = LanePlan(kind, pace, found[0].shared)
-            await rows.change_lanes(tx, owners=[owner], plans=[plan], established=None, by_person=True)
 
     async def forget(self, owner: str) -> None:
         """Remove the lanes of an owner that is gone."""

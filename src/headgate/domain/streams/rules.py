@@ -69,10 +69,6 @@ class ChannelRules:
         """Judge what was seen in a topic; empty for a message outside of any."""
         return self.topics.get(topic, self.base).judge(candidate)
 
-    def hash_of(self, topic: str) -> str:
-        """Return under which settings a topic's sightings are judged now."""
-        return self.topics.get(topic, self.base).settings_hash
-
     def lenses(self, offered: Collection[Lens]) -> tuple[Lens, ...]:
         """Return what to ask the platform for: the narrowest of its lenses that show all that can be kept.
 

@@ -2,8 +2,7 @@
 
 A lease is held for a while and renewed. Its holder counts the time on its own monotonic clock, from the
 moment *before* it asked, and gives up a little early; the database counts from the moment it answered.
-So the holder always knows that it lost the lease before anybody else can have it. Whatever must not
-happen under a lost lease at all checks the token inside its own transaction (`check_lease`).
+So the holder always knows that it lost the lease before anybody else can have it.
 """
 
 from __future__ import annotations
@@ -51,15 +50,6 @@ class Lease:
 
 
 @dataclass(frozen=True)
-class LeaseInHand:
-    """A line of the list of leases; `left_s` is below zero for an expired one."""
-
-    name: str
-    holder: str
-    left_s: float
-
-
-@dataclass(frozen=True)
 class _Done:
     done: bool
 
@@ -96,17 +86,6 @@ async def release_lease(database: Database, lease: Lease) -> bool:
 async def release_lease_with(tx: Tx, lease: Lease) -> None:
     """Free the lease when this transaction commits, so that whoever it wakes finds it free."""
     await tx.execute(Q["release_lease"], name=lease.name, token=lease.token)
-
-
-async def check_lease(tx: Tx, lease: Lease) -> None:
-    """Raise `LeaseLost` unless the lease is ours until this transaction has ended."""
-    if await tx.one(_Done, Q["check_lease"], name=lease.name, token=lease.token) is None:
-        raise LeaseLost(f"the lease {lease.name!r} has another holder")
-
-
-async def list_leases(tx: Tx) -> list[LeaseInHand]:
-    """Return all leases by name."""
-    return await tx.all(LeaseInHand, Q["list_leases"])
 
 
 def _deadline_s(asked_at_s: float, ttl_s: float) -> float:

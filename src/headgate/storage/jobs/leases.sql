@@ -30,12 +30,3 @@ returning true as done
 delete from lease where name = %(name)s and token = %(token)s
 returning true as done
 
--- name: check_lease
--- The lock keeps the lease from changing hands until the transaction has ended.
-select true as done from lease where name = %(name)s and token = %(token)s for share
-
--- name: list_leases
--- Who holds what, as people see it.
-select name, holder, extract(epoch from expires_at - headgate_real_now())::float8 as left_s
-from lease
-order by name

@@ -14,17 +14,6 @@ Q = load_queries(__name__)
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Everything up to this place of a series is read."""
-
-    series_id: UUID
-    place: str
-    chapter_id: UUID | None
-    """The last one that was read, if it is still there."""
-    at: datetime
-
-
-@dataclass(frozen=True)
 class _Unread:
     series_id: UUID
     unread: int
@@ -47,10 +36,6 @@ async def chapter_exists(tx: Tx, chapter_id: UUID) -> bool:
 async def read_notifications(tx: Tx, chapter_id: UUID, *, user_id: UUID, now: datetime) -> int:
     """Note as read what told the user of chapters of this series that are read; returns how many."""
     return await tx.execute(Q["read_notifications"], chapter_id=chapter_id, user_id=user_id, now=now)
-
-
-async def get_reading(tx: Tx, series_id: UUID, *, user_id: UUID) -> Reading | None:
-    return await tx.one(Reading, Q["get_reading"], series_id=series_id, user_id=user_id)
 
 
 async def count_unread_chapters(tx: Tx, series_ids: Sequence[UUID], *, user_id: UUID) -> dict[UUID, int]:

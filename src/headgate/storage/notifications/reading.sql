@@ -35,10 +35,6 @@ from reading r join chapter c on c.series_id = r.series_id and c.place <= r.plac
 where r.user_id = %(user_id)s and r.series_id = (select series_id from chapter where id = %(chapter_id)s)
   and n.chapter_id = c.id and n.user_id = %(user_id)s and n.read_at is null
 
--- name: get_reading
--- How far a user has read a series.
-select series_id, place, chapter_id, at from reading where user_id = %(user_id)s and series_id = %(series_id)s
-
 -- name: count_unread_chapters
 -- Chapters after the last one read that some source still has, for many series at once.
 select s.id as series_id, (

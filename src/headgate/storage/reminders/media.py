@@ -53,10 +53,6 @@ async def get_media(tx: Tx, media_id: UUID) -> Media | None:
     return found[0] if found else None
 
 
-async def get_content(tx: Tx, media_id: UUID) -> bytes | None:
-    return await tx.value(Q["get_content"], id=media_id)
-
-
 async def delete_unused(tx: Tx, *, before: datetime) -> int:
     """Delete what is older and no reminder or run sends; returns how many."""
     return await tx.execute(Q["delete_unused"], before=before)

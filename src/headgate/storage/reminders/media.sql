@@ -9,10 +9,6 @@ returning id, name, mime_type, size_bytes, created_at
 -- What is known of them, without their content.
 select id, name, mime_type, size_bytes, created_at from media where id = any(%(ids)s::uuid[]) order by id
 
--- name: get_content
--- All of it at once: an upload takes it in one piece.
-select content from media where id = %(id)s
-
 -- name: delete_unused
 -- What no reminder and no run sends; one that somebody is about to use is left alone.
 delete from media where id in (

@@ -170,11 +170,6 @@ async def delete_miss(tx: Tx, miss_id: UUID) -> None:
     await tx.execute(Q["delete_miss"], id=miss_id)
 
 
-async def open_misses(tx: Tx, channel_ids: Sequence[UUID]) -> set[UUID]:
-    """Return which of the channels have misses that are still tried."""
-    return set(await tx.column(Q["open_misses"], channel_ids=list(channel_ids)))
-
-
 async def list_misses(
     tx: Tx,
     *,

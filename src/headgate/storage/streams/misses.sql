@@ -51,10 +51,6 @@ delete from miss where channel_id = %(channel_id)s and message_key = %(message_k
 -- It came to an end by itself: nothing waits for it any more.
 delete from miss where id = %(id)s
 
--- name: open_misses
--- Which of these channels have something left to retry.
-select distinct channel_id from miss where state = 'open' and channel_id = any(%(channel_ids)s)
-
 -- name: list_misses
 -- For people: newest first, below the last one of the page before.
 select m.id, m.channel_id, c.title as channel_title, m.message_key, m.attachment_key,

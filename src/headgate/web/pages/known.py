@@ -7,7 +7,6 @@ from functools import cache
 from uuid import UUID
 from zoneinfo import available_timezones
 
-from headgate.storage.channels.channel_overview import NamedChannel, find_channels
 from headgate.storage.channels.channels import Account, list_accounts
 from headgate.storage.database import Tx
 from headgate.storage.reminders.reminder_overview import FullReminder, get_reminder
@@ -34,13 +33,6 @@ async def known_account(tx: Tx, account_id: UUID) -> Account:
         if account.id == account_id:
             return account
     raise not_found("There is no such account.")
-
-
-async def known_channel(tx: Tx, channel_id: UUID) -> NamedChannel:
-    for channel in await find_channels(tx, str(channel_id)):
-        if channel.id == channel_id:
-            return channel
-    raise not_found("There is no such channel.")
 
 
 @cache
