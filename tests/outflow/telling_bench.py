@@ -167,11 +167,12 @@ class TellingBench:
     async def follow(self, user_id: UUID, subject: UUID | str, **switches: Any) -> UUID:
         """Follow a series, a channel or a search."""
         wanted = Subject(search=subject) if isinstance(subject, str) else await self._subject(subject)
-        return await self.do(
+        made = await self.do(
             lambda tx: follows.follow(
                 tx, wanted, Switches(**switches), user_id=user_id, ids=self.ids, now=self.now
             )
         )
+        return made.id
 
     async def _subject(self, subject_id: UUID) -> Subject:
         is_series = await self.values("select exists (select from series where id = $1)", subject_id)

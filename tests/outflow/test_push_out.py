@@ -251,7 +251,9 @@ async def test_what_waited_for_a_week_is_given_up_and_a_person_can_send_it(scene
     (text,) = telling.receiver.texts
     assert "Chapter 46" in text
     (push_id,) = await telling.values("select id from push where state = 'failed'")
-    await telling.do(lambda tx: telling.addresses.repeat(tx, push_id, user_id=scene.user))
+    await telling.do(
+        lambda tx: telling.addresses.repeat(tx, push_id, address_id=scene.address, user_id=scene.user)
+    )
     await telling.work()
     assert "Chapter 45" in telling.receiver.texts[-1]
 
@@ -304,7 +306,9 @@ async def test_an_answer_that_is_lost_is_uncertain_and_never_repeated_by_itself(
     assert (telling.receiver.calls, await telling.pushes()) == (1, [("uncertain", 1)])
     assert "lost on the way" in (await telling.shown_address(scene.address)).error
     (push_id,) = await telling.values("select id from push")
-    await telling.do(lambda tx: telling.addresses.repeat(tx, push_id, user_id=scene.user))
+    await telling.do(
+        lambda tx: telling.addresses.repeat(tx, push_id, address_id=scene.address, user_id=scene.user)
+    )
     await telling.work()
     assert await telling.pushes() == [("sent", 1)]
 

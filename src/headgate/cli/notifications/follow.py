@@ -2,34 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated
 
 import typer
 
 from headgate.cli.context import Desk, at_desk
 from headgate.cli.lookup.channels import ChannelArgument, get_channel, nearest
+from headgate.cli.lookup.series import SeriesArgument, get_named_series
 from headgate.cli.lookup.users import UserOption, get_user
-from headgate.cli.notifications.follow_text import (
-    LanguagesOption,
-    NoInApp,
-    NoPush,
-    PerOption,
-    kind_of,
-    switches_in_words,
-    switches_of,
-)
-from headgate.cli.notifications.following import begin_follow, say_follow
 from headgate.cli.output import AsJson, print_json, print_table
-from headgate.cli.series.following import follow as follow_series
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 from headgate.domain.words.times import relative
 from headgate.outflow.notifications import follows
 from headgate.storage.access.users import UserLine
-from headgate.storage.notifications.follows import Follow, Subject
+from headgate.storage.database import Tx
+from headgate.storage.notifications.follows import Follow, Per, Subject, Switches
 
 app = typer.Typer(no_args_is_help=True, help="Say what a user wants to hear of: series, channels, searches.")
 
-app.command("series")(follow_series)
+NoInApp = Annotated[bool, typer.Option("--no-in-app", help="Do not put it into the list on the pages.")]
+NoPush = Annotated[bool, typer.Option("--no-push", help="Do not push it out to addresses.")]
+PerOption = Annotated[
+    Per,
+    typer.Option("--per", help="Tell a chapter once, or once of each source that has it."),
+]
+LanguagesOption = Annotated[
+    list[str] | None,
+    typer.Option("--language", metavar="TAG", help="Only in this language (en, pt-br); may be repeated."),
+]
+
+
+@app.command("series")
+def follow_series(
+    series: SeriesArgument,
+    *,
+    user: UserOption = "",
+    no_in_app: NoInApp = False,
+    no_push: NoPush = False,
+    per: PerOption = "chapter",
+    language: LanguagesOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a user hear of new chapters; following again changes how."""
+
+    async def find(tx: Tx) -> Subject:
+        return Subject(series_id=(await get_named_series(tx, series)).id)
+
+    _follow(find, _switches(no_in_app, no_push, per, language), user, as_json=as_json)
+
+
+def unfollow_series(series: SeriesArgument, *, user: UserOption = "", as_json: AsJson = False) -> None:
+    """Let a user hear of a series no more; what was told stays in the list."""
+
+    async def end(desk: Desk) -> None:
+        async with desk.database.transaction() as tx:
+            named = await get_named_series(tx, series)
+            who = await get_user(tx, user)
+            try:
+                ended = await follows.unfollow_subject(tx, Subject(series_id=named.id), user_id=who.id)
+            except NotFound as error:
+                raise UserError(
+                    f"{who.name} does not follow {named.title}.", command="headgate follow list"
+                ) from error
+        _say_ended(ended, who, as_json=as_json)
+
+    at_desk(end)
 
 
 @app.command()
@@ -43,16 +81,11 @@ def channel(
     as_json: AsJson = False,
 ) -> None:
     """Let a user hear of what is new in a channel or a feed."""
-    switches = switches_of(no_in_app=no_in_app, no_push=no_push, per="chapter", languages=language)
 
-    async def begin(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
-            named = await get_channel(tx, channel, with_listings=True)
-            who = await get_user(tx, user)
-            made = await begin_follow(tx, desk, Subject(channel_id=named.id), switches, who)
-        say_follow(made, who, as_json=as_json)
+    async def find(tx: Tx) -> Subject:
+        return Subject(channel_id=(await get_channel(tx, channel, with_listings=True)).id)
 
-    at_desk(begin)
+    _follow(find, _switches(no_in_app, no_push, "chapter", language), user, as_json=as_json)
 
 
 @app.command()
@@ -69,15 +102,36 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Let a user hear of everything new whose title holds these words, wherever it comes from."""
-    switches = switches_of(no_in_app=no_in_app, no_push=no_push, per=per, languages=language)
 
+    async def find(_tx: Tx) -> Subject:
+        return Subject(search=" ".join(words))
+
+    _follow(find, _switches(no_in_app, no_push, per, language), user, as_json=as_json)
+
+
+def _follow(
+    find: Callable[[Tx], Awaitable[Subject]], switches: Switches, user: str, *, as_json: bool
+) -> None:
     async def begin(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
+            subject = await find(tx)
             who = await get_user(tx, user)
-            made = await begin_follow(tx, desk, Subject(search=" ".join(words)), switches, who)
-        say_follow(made, who, as_json=as_json)
+            made = await follows.follow(
+                tx, subject, switches, user_id=who.id, ids=desk.ids, now=desk.clock.now()
+            )
+        if as_json:
+            print_json(made)
+        else:
+            how = switches_in_words(made)
+            typer.echo(f"{who.name} hears of {_what(made)}, {how}: what is new from now on.")
 
     at_desk(begin)
+
+
+def _what(made: Follow) -> str:
+    if made.search is not None:
+        return f"everything called {made.title!r}"
+    return f"new chapters of {made.title}" if made.series_id is not None else made.title
 
 
 @app.command("list")
@@ -119,12 +173,16 @@ def remove(
             who = await get_user(tx, user)
             meant = _meant(await follows.list_all(tx, user_id=who.id), follow, who)
             await follows.unfollow(tx, meant.id, user_id=who.id)
-        if as_json:
-            print_json(meant)
-        else:
-            typer.echo(f"{who.name} hears of {meant.title} no more.")
+        _say_ended(meant, who, as_json=as_json)
 
     at_desk(end)
+
+
+def _say_ended(ended: Follow, who: UserLine, *, as_json: bool) -> None:
+    if as_json:
+        print_json(ended)
+    else:
+        typer.echo(f"{who.name} hears of {ended.title} no more.")
 
 
 def _meant(listed: list[Follow], reference: str, who: UserLine) -> Follow:
@@ -143,3 +201,21 @@ def _meant(listed: list[Follow], reference: str, who: UserLine) -> Follow:
     raise UserError(
         f"{who.name} does not follow {reference!r}.", remedy=meant, command="headgate follow list"
     )
+
+
+def _switches(no_in_app: bool, no_push: bool, per: Per, languages: Sequence[str] | None) -> Switches:
+    return Switches(not no_in_app, not no_push, per, tuple(languages or ()))
+
+
+def kind_of(follow: Follow) -> str:
+    if follow.search is not None:
+        return "search"
+    return "series" if follow.series_id is not None else "channel"
+
+
+def switches_in_words(follow: Follow) -> str:
+    """Say how somebody hears of what they follow."""
+    ways = " and ".join([*(["in the list"] if follow.in_app else []), *(["by push"] if follow.push else [])])
+    per = "" if follow.per == "chapter" else ", once a source"
+    languages = f", only in {', '.join(follow.languages)}" if follow.languages else ""
+    return f"{ways}{per}{languages}"

@@ -95,7 +95,7 @@ def read(
         async with desk.database.transaction() as tx:
             who = await get_user(tx, user)
             if everything:
-                marked = await inbox.mark_all_read(tx, user_id=who.id, until=now, now=now)
+                marked = await inbox.mark_all_read(tx, user_id=who.id, now=now)
             else:
                 for one in await _find(tx, ids or (), who):
                     await inbox.mark_read(tx, one, user_id=who.id, now=now)

@@ -253,7 +253,7 @@ def repeat(
         if again.state == "uncertain":
             confirm(f"“{again.title}” may have arrived at {meant.name}. Send it again?", yes=yes)
         async with desk.database.transaction() as tx:
-            await addresses.repeat(tx, again.id, user_id=who.id)
+            await addresses.repeat(tx, again.id, address_id=meant.id, user_id=who.id)
         if as_json:
             print_json({"id": again.id, "title": again.title})
         else:

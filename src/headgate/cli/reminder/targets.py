@@ -155,17 +155,12 @@ def save_list(
             chosen = []
             if references:
                 chosen = await get_targets(tx, references, platform=await platform_of(tx, account))
-            known = {one.name.lower(): one for one in await list_lists(tx)}.get(name.strip().lower())
-            if known is None:
-                await targets.create_list(tx, name, chosen, ids=desk.ids, now=desk.clock.now())
-                added = len(chosen)
-            else:
-                added = await targets.add_members(tx, known.id, chosen)
-            line = await targets.find_list(tx, name.strip())
+            saved = await targets.save_list(tx, name, chosen, ids=desk.ids, now=desk.clock.now())
+        line = saved.line
         if as_json:
-            print_json({**vars(line), "added": added})
+            print_json({**vars(line), "added": saved.added})
         else:
-            typer.echo(f"{line.name} has {count_of(line.members, 'target')}; {added:,} new.")
+            typer.echo(f"{line.name} has {count_of(line.members, 'target')}; {saved.added:,} new.")
 
     at_desk(save)
 

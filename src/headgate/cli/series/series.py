@@ -18,11 +18,12 @@ from headgate.cli.lookup.series import (
     get_source,
 )
 from headgate.cli.lookup.users import UserOption, find_user, get_user
+from headgate.cli.notifications.follow import follow_series, unfollow_series
 from headgate.cli.output import AsJson, Yes, confirm, print_json
 from headgate.cli.phrases import count_of
 from headgate.cli.series import tables as series_tables
 from headgate.cli.series.adding import add
-from headgate.cli.series.following import follow, read, unfollow, unread
+from headgate.cli.series.reading import read, unread
 from headgate.cli.series.tables import Shown
 from headgate.domain.errors import UserError
 from headgate.domain.streams.schedule import Tier
@@ -269,7 +270,7 @@ def pin(
     at_desk(change)
 
 
-app.command()(follow)
-app.command()(unfollow)
+app.command("follow")(follow_series)
+app.command("unfollow")(unfollow_series)
 app.command()(read)
 app.command()(unread)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.notifications.follow_text import switches_in_words
+from headgate.cli.notifications.follow import switches_in_words
 from headgate.cli.output import print_table
 from headgate.cli.phrases import count_of, print_facts, print_heading
 from headgate.cli.series.listing_text import as_document as listing_document

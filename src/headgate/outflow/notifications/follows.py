@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 from headgate.domain.text import check_languages
 from headgate.kernel.ids import Ids
 from headgate.storage.database import Tx
@@ -20,35 +20,48 @@ PERS = ("chapter", "source")
 
 async def follow(
     tx: Tx, subject: Subject, switches: Switches | None = None, *, user_id: UUID, ids: Ids, now: datetime
-) -> UUID:
-    """Let a user hear of a series, a channel or a search from now on; returns the follow.
+) -> Follow:
+    """Notify a user of what is new in a series, a channel or a search from now on.
 
-    Following again changes the switches if some are given, and keeps since when.
+    Following again changes the switches, if any are given. It keeps since when, so that nothing is
+    notified twice or forgotten.
     """
     subject = await _checked_subject(tx, subject)
-    if switches is None and (known := await follows.find_follow(tx, user_id=user_id, subject=subject)):
-        return known.id
+    known = await follows.find_follow(tx, user_id=user_id, subject=subject)
+    if known is not None and switches is None:
+        return known
     switches = checked_switches(switches or Switches())
-    if await follows.count_follows(tx, user_id=user_id) >= MOST_FOLLOWS:
+    if known is None and await follows.count_follows(tx, user_id=user_id) >= MOST_FOLLOWS:
         raise UserError(
             f"One can follow at most {MOST_FOLLOWS:,} things.",
             remedy="Stop following some, or follow a search.",
         )
-    return await follows.upsert_follow(
+    follow_id = await follows.upsert_follow(
         tx, ids.new(), user_id=user_id, subject=subject, switches=switches, now=now
     )
+    return await get(tx, follow_id, user_id=user_id)
 
 
-async def change(tx: Tx, follow_id: UUID, switches: Switches, *, user_id: UUID) -> None:
-    """Change how a user hears of something."""
+async def change(tx: Tx, follow_id: UUID, switches: Switches, *, user_id: UUID) -> Follow:
+    """Change how a user is notified of something."""
     if not await follows.update_follow(tx, follow_id, user_id=user_id, switches=checked_switches(switches)):
         raise _no_such_follow()
+    return await get(tx, follow_id, user_id=user_id)
 
 
 async def unfollow(tx: Tx, follow_id: UUID, *, user_id: UUID) -> None:
-    """End a follow; what was told stays in the list."""
+    """End a follow; its notifications stay in the list."""
     if not await follows.delete_follow(tx, follow_id, user_id=user_id):
         raise _no_such_follow()
+
+
+async def unfollow_subject(tx: Tx, subject: Subject, *, user_id: UUID) -> Follow:
+    """End a user's follow of exactly this series, channel or search, and return it."""
+    known = await find(tx, subject, user_id=user_id)
+    if known is None:
+        raise _no_such_follow()
+    await unfollow(tx, known.id, user_id=user_id)
+    return known
 
 
 async def get(tx: Tx, follow_id: UUID, *, user_id: UUID) -> Follow:
@@ -92,7 +105,9 @@ async def _checked_subject(tx: Tx, subject: Subject) -> Subject:
     if subject.search is None:
         if not await follows.is_there(tx, subject):
             kind = "series" if subject.series_id else "channel"
-            raise UserError(f"There is no such {kind}.", remedy="It may have been removed meanwhile.")
+            raise UserError(
+                f"There is no such {kind}.", remedy="It may have been removed meanwhile.", field=f"{kind}_id"
+            )
         return subject
     if len(subject.search) > LONGEST_SEARCH or "\x00" in subject.search:
         raise UserError(f"A search has at most {LONGEST_SEARCH} characters.", remedy="Use fewer words.")
@@ -102,7 +117,5 @@ async def _checked_subject(tx: Tx, subject: Subject) -> Subject:
     return Subject(search=words)
 
 
-def _no_such_follow() -> UserError:
-    return UserError(
-        "There is no such follow.", remedy="It may have been ended meanwhile; look at the list again."
-    )
+def _no_such_follow() -> NotFound:
+    return NotFound("There is no such follow.", remedy="It may have been ended meanwhile.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound
 from headgate.jobs.cron import recurring
 from headgate.jobs.kinds import Kind
 from headgate.kernel.clock import Clock
@@ -44,16 +44,19 @@ async def count_unread(tx: Tx, *, user_id: UUID) -> Unread:
     return Unread(await notifications.count_unread(tx, user_id=user_id, cap=MOST_SHOWN + 1))
 
 
-async def mark_read(tx: Tx, notification_id: UUID, *, user_id: UUID, now: datetime) -> None:
+async def mark_read(tx: Tx, notification_id: UUID, *, user_id: UUID, now: datetime) -> Notification:
+    """Mark a notification as read, and return it."""
+    known = await notifications.get_notification(tx, notification_id, user_id=user_id)
+    if known is None:
+        raise NotFound("There is no such notification.", remedy="It may be too old.")
     if await notifications.mark_read(tx, notification_id, user_id=user_id, now=now):
         await publish(tx, Event("notifications", audience=user_id))
-    elif not await notifications.exists_for(tx, notification_id, user_id=user_id):
-        raise UserError("There is no such notification.", remedy="It may be too old; look at the list again.")
+    return known
 
 
-async def mark_all_read(tx: Tx, *, user_id: UUID, until: datetime, now: datetime) -> int:
-    """Note everything as read that came up to a time: that of the page that the user looks at."""
-    marked = await notifications.mark_all_read(tx, user_id=user_id, until=until, now=now)
+async def mark_all_read(tx: Tx, *, user_id: UUID, until: datetime | None = None, now: datetime) -> int:
+    """Mark everything as read, or only up to a time: that of the newest one that the user has seen."""
+    marked = await notifications.mark_all_read(tx, user_id=user_id, until=until or now, now=now)
     if marked:
         await publish(tx, Event("notifications", audience=user_id))
     return marked

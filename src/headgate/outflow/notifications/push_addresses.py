@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 from headgate.domain.notifications.push_reach import PushLimits, limits_of
 from headgate.domain.notifications.telling import Message
 from headgate.domain.pacing import ComeBackLater, LanePlan
@@ -69,7 +69,9 @@ class PushAddresses:
         """Add an address under a name, as far as its adder's role and its owner's allow; returns its id."""
         name = _checked_name(name)
         if len(url) > LONGEST_URL:
-            raise UserError("This address is too long.", remedy="Check that only the address was pasted.")
+            raise UserError(
+                "This address is too long.", remedy="Check that only the address was pasted.", field="url"
+            )
         async with database.transaction() as tx:
             owner = await users.get_user(tx, user_id)
         if owner is None or owner.role != "admin":
@@ -112,13 +114,12 @@ class PushAddresses:
         return address_id
 
     async def rename(self, tx: Tx, address_id: UUID, name: str, *, user_id: UUID) -> None:
+        await self.get(tx, address_id, user_id=user_id)
         name = _checked_name(name)
         try:
-            renamed = await push_addresses.rename_address(tx, address_id, user_id=user_id, name=name)
+            await push_addresses.rename_address(tx, address_id, user_id=user_id, name=name)
         except Refused as error:
             raise _name_taken(name) from error
-        if not renamed:
-            raise _no_such_address()
 
     async def enable(self, tx: Tx, address_id: UUID, *, user_id: UUID, enabled: bool) -> None:
         """Switch an address on or off. What comes while it is off does not go out later."""
@@ -147,10 +148,12 @@ class PushAddresses:
         self, tx: Tx, address_id: UUID, *, user_id: UUID, below: PushPlace = NEWEST_PUSH, limit: int = PAGE
     ) -> list[Push]:
         """Return what went out to an address, the newest below a place."""
+        await self.get(tx, address_id, user_id=user_id)
         return await push_addresses.list_pushes(tx, address_id, user_id=user_id, below=below, limit=limit)
 
-    async def repeat(self, tx: Tx, push_id: UUID, *, user_id: UUID) -> None:
+    async def repeat(self, tx: Tx, push_id: UUID, *, address_id: UUID, user_id: UUID) -> None:
         """Send a failed or uncertain push again, because a person wants it."""
+        await self.get(tx, address_id, user_id=user_id)
         if await push_addresses.repeat_push(tx, push_id, user_id=user_id, now=self.clock.now()) is None:
             raise UserError(
                 "This cannot be sent again.",
@@ -201,14 +204,16 @@ def _checked_name(name: str) -> str:
     name = " ".join(name.split())
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise UserError(
-            f"An address needs a name of 1 to {LONGEST_NAME} characters.", remedy="Give it another name."
+            f"An address needs a name of 1 to {LONGEST_NAME} characters.",
+            remedy="Give it another name.",
+            field="name",
         )
     return name
 
 
 def _name_taken(name: str) -> UserError:
-    return UserError(f"There is an address {name!r} already.", remedy="Choose another name.")
+    return UserError(f"There is an address {name!r} already.", remedy="Choose another name.", field="name")
 
 
-def _no_such_address() -> UserError:
-    return UserError("There is no such address.", remedy="It may have been removed; look at the list again.")
+def _no_such_address() -> NotFound:
+    return NotFound("There is no such address.", remedy="It may have been removed meanwhile.")

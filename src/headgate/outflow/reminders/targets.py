@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 from headgate.kernel.ids import Ids
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import Refused
+from headgate.storage.events import Event, publish
 from headgate.storage.reminders import reminders, target_lists
 from headgate.storage.reminders.target_lists import ListLine, LockedList
 from headgate.storage.reminders.targets import Refreshed, SeenTarget, note_targets
 
 LONGEST_NAME = 200
 MOST_MEMBERS = 100_000
+CHANGED = Event("reminders")
+"""Reminders show how many targets they send to."""
 
 
 class Breaks(UserError):
@@ -24,6 +28,14 @@ class Breaks(UserError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, remedy="Confirm it, or change these reminders first.")
+
+
+@dataclass(frozen=True)
+class SavedList:
+    """A list, and how many members are new."""
+
+    line: ListLine
+    added: int
 
 
 async def refresh(
@@ -44,16 +56,33 @@ async def create_list(tx: Tx, name: str, target_ids: Sequence[UUID] = (), *, ids
     if not await target_lists.insert_list(tx, list_id, name=name, now=now):
         raise _name_taken(name)
     await target_lists.add_members(tx, list_id, _few_enough(target_ids))
+    await publish(tx, CHANGED)
     return list_id
 
 
-async def rename_list(tx: Tx, list_id: UUID, name: str) -> None:
+async def save_list(
+    tx: Tx, name: str, target_ids: Sequence[UUID] = (), *, ids: Ids, now: datetime
+) -> SavedList:
+    """Add targets to the list of a name, which is created if there is none."""
     name = _checked_name(name)
+    known = {line.name.lower(): line for line in await target_lists.list_lists(tx)}.get(name.lower())
+    if known is None:
+        list_id = await create_list(tx, name, target_ids, ids=ids, now=now)
+        saved = await find_list(tx, str(list_id))
+        return SavedList(saved, saved.members)
+    added = await add_members(tx, known.id, target_ids)
+    return SavedList(await find_list(tx, str(known.id)), added)
+
+
+async def rename_list(tx: Tx, list_id: UUID, name: str) -> None:
+    """Rename a list; reminders that send to it still do."""
     await _locked(tx, list_id)
+    name = _checked_name(name)
     try:
         await target_lists.rename_list(tx, list_id, name=name)
     except Refused as error:
         raise _name_taken(name) from error
+    await publish(tx, CHANGED)
 
 
 async def delete_list(tx: Tx, list_id: UUID) -> None:
@@ -66,12 +95,15 @@ async def delete_list(tx: Tx, list_id: UUID) -> None:
             remedy="Take the list out of them, or archive them, and delete it then.",
         )
     await target_lists.delete_list(tx, list_id)
+    await publish(tx, CHANGED)
 
 
 async def add_members(tx: Tx, list_id: UUID, target_ids: Sequence[UUID]) -> int:
     """Put targets into a list, behind those that are there; returns how many are new."""
     await _locked(tx, list_id)
-    return await target_lists.add_members(tx, list_id, _few_enough(target_ids))
+    added = await target_lists.add_members(tx, list_id, _few_enough(target_ids))
+    await publish(tx, CHANGED)
+    return added
 
 
 async def remove_members(
@@ -87,6 +119,7 @@ async def remove_members(
     alone = await reminders.list_left_alone(tx, list_id) if removed and not confirmed else []
     if alone:
         raise Breaks(f"Without these members of {locked.name!r} nobody gets {name_some(alone)}.")
+    await publish(tx, CHANGED)
     return removed
 
 
@@ -95,13 +128,13 @@ async def find_list(tx: Tx, reference: str) -> ListLine:
     for line in await target_lists.list_lists(tx):
         if reference.lower() in {str(line.id), line.name.lower()}:
             return line
-    raise UserError(f"There is no list {reference!r}.", command="headgate target lists")
+    raise NotFound(f"There is no list {reference!r}.", command="headgate target lists")
 
 
 async def _locked(tx: Tx, list_id: UUID) -> LockedList:
     locked = await target_lists.lock_list(tx, list_id)
     if locked is None:
-        raise UserError("There is no such list.", remedy="It may have been deleted; look at the lists again.")
+        raise NotFound("There is no such list.", remedy="It may have been deleted meanwhile.")
     return locked
 
 
@@ -115,13 +148,15 @@ def _checked_name(name: str) -> str:
     name = " ".join(name.split())
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise UserError(
-            f"A list needs a name of 1 to {LONGEST_NAME} characters.", remedy="Give it another name."
+            f"A list needs a name of 1 to {LONGEST_NAME} characters.",
+            remedy="Give it another name.",
+            field="name",
         )
     return name
 
 
 def _name_taken(name: str) -> UserError:
-    return UserError(f"There is a list {name!r} already.", remedy="Choose another name.")
+    return UserError(f"There is a list {name!r} already.", remedy="Choose another name.", field="name")
 
 
 def _few_enough(target_ids: Sequence[UUID]) -> Sequence[UUID]:

@@ -70,10 +70,6 @@ async def mark_all_read(tx: Tx, *, user_id: UUID, until: datetime, now: datetime
     return await tx.execute(Q["mark_all_read"], user_id=user_id, until=until, now=now)
 
 
-async def exists_for(tx: Tx, notification_id: UUID, *, user_id: UUID) -> bool:
-    return await tx.value(Q["exists_for"], id=notification_id, user_id=user_id)
-
-
 async def prune(tx: Tx, *, before: datetime, limit: int) -> None:
     """Forget what was read, or pushed, before a time, and addresses of users who are gone."""
     await tx.execute(Q["delete_lost_secrets"])

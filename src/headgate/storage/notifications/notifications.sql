@@ -28,10 +28,6 @@ update notification set read_at = %(now)s where id = %(id)s and user_id = %(user
 update notification set read_at = %(now)s
 where user_id = %(user_id)s and in_app and read_at is null and at <= %(until)s::timestamptz
 
--- name: exists_for
--- Tells what is read already from what is not there.
-select exists (select from notification where id = %(id)s and user_id = %(user_id)s and in_app)
-
 -- name: empty_old
 -- What was read long ago is taken out of the list. Of a chapter only the subject stays, so that nobody is told of it again
 -- when another source brings it years later.

@@ -12,7 +12,6 @@ from pydantic import BaseModel, Field
 
 from headgate.outflow.notifications import follows
 from headgate.storage.channels.channel_overview import ChannelPlace
-from headgate.storage.database import Tx
 from headgate.storage.notifications.follows import (
     FIRST,
     Follow,
@@ -20,13 +19,11 @@ from headgate.storage.notifications.follows import (
     Per,
     Subject,
     Switches,
-    get_follow,
     list_follows,
 )
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import Routes, scope
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
@@ -114,10 +111,10 @@ async def create(site: CurrentSite, caller: CurrentCaller, body: FollowWish) -> 
     subject = Subject(body.series_id, body.channel_id, body.search)
     switches = Switches(body.in_app, body.push, body.per, tuple(body.languages))
     async with site.transaction() as tx:
-        follow_id = await follows.follow(
+        made = await follows.follow(
             tx, subject, switches, user_id=caller.user_id, ids=site.parts.ids, now=site.parts.clock.now()
         )
-        return FollowAnswer.of(await _own(tx, follow_id, caller.user_id))
+    return FollowAnswer.of(made)
 
 
 @routes.patch("/follows/{follow_id}", door=scope("write"), tags=["follows"])
@@ -126,22 +123,13 @@ async def change(
 ) -> FollowAnswer:
     """Change how the caller hears of something."""
     async with site.transaction() as tx:
-        known = await _own(tx, follow_id, caller.user_id)
-        await follows.change(tx, follow_id, body.applied(known.switches), user_id=caller.user_id)
-        return FollowAnswer.of(await _own(tx, follow_id, caller.user_id))
+        known = await follows.get(tx, follow_id, user_id=caller.user_id)
+        changed = await follows.change(tx, follow_id, body.applied(known.switches), user_id=caller.user_id)
+    return FollowAnswer.of(changed)
 
 
 @routes.delete("/follows/{follow_id}", door=scope("write"), status_code=204, tags=["follows"])
 async def delete(site: CurrentSite, caller: CurrentCaller, follow_id: UUID) -> None:
     """Stop following; what was told stays."""
     async with site.transaction() as tx:
-        await _own(tx, follow_id, caller.user_id)
         await follows.unfollow(tx, follow_id, user_id=caller.user_id)
-
-
-async def _own(tx: Tx, follow_id: UUID, user_id: UUID) -> Follow:
-    """Return a follow of the caller's; those of others are not there for them."""
-    found = await get_follow(tx, follow_id, user_id=user_id)
-    if found is None:
-        raise not_found("There is no such follow.")
-    return found

@@ -14,11 +14,10 @@ from headgate.outflow.notifications import inbox
 from headgate.outflow.notifications.inbox import Unread
 from headgate.outflow.notifications.notification_settings import change_settings, get_settings
 from headgate.storage.notifications.notification_settings import NotificationSettings
-from headgate.storage.notifications.notifications import NEWEST, Notification, Place, exists_for
+from headgate.storage.notifications.notifications import NEWEST, Notification, Place
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_notification_place, write_notification_place
 from headgate.web.door import Routes, scope
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
@@ -128,10 +127,11 @@ async def mark_all_read(
     site: CurrentSite, caller: CurrentCaller, body: ReadWish | None = None
 ) -> MarkedAnswer:
     """Note everything as read that came up to a time: that of the newest one that the caller has seen."""
-    now = site.parts.clock.now()
-    until = (body and body.until) or now
+    until = body.until if body else None
     async with site.transaction() as tx:
-        marked = await inbox.mark_all_read(tx, user_id=caller.user_id, until=until, now=now)
+        marked = await inbox.mark_all_read(
+            tx, user_id=caller.user_id, until=until, now=site.parts.clock.now()
+        )
     return MarkedAnswer(marked=marked)
 
 
@@ -141,8 +141,6 @@ async def mark_all_read(
 async def mark_read(site: CurrentSite, caller: CurrentCaller, notification_id: UUID) -> None:
     """Note one notification as read."""
     async with site.transaction() as tx:
-        if not await exists_for(tx, notification_id, user_id=caller.user_id):
-            raise not_found("There is no such notification.")
         await inbox.mark_read(tx, notification_id, user_id=caller.user_id, now=site.parts.clock.now())
 
 

@@ -12,19 +12,16 @@ from pydantic import BaseModel, Field
 from headgate.domain.breaker import BreakerState, state_of
 from headgate.outflow.notifications.push_addresses import LONGEST_URL
 from headgate.storage.catalogue.items import Place
-from headgate.storage.database import Tx
 from headgate.storage.notifications.push_addresses import (
     NEWEST_PUSH,
     Push,
     PushAddress,
     PushPlace,
     PushState,
-    get_address,
 )
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_place, write_place
 from headgate.web.door import Routes, scope
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
@@ -123,14 +120,16 @@ async def add(site: CurrentSite, caller: CurrentCaller, body: AddressWish) -> Ad
         site.parts.database, body.url, name=body.name, user_id=caller.user_id, role=caller.role
     )
     async with site.transaction() as tx:
-        return AddressAnswer.of(await _own(tx, address_id, caller.user_id), now=site.parts.clock.now())
+        found = await site.parts.push_addresses.get(tx, address_id, user_id=caller.user_id)
+    return AddressAnswer.of(found, now=site.parts.clock.now())
 
 
 @routes.get("/push-addresses/{address_id}", door=scope("read"), tags=["push"])
 async def get(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> AddressAnswer:
     """Tell how an address is."""
     async with site.transaction() as tx:
-        return AddressAnswer.of(await _own(tx, address_id, caller.user_id), now=site.parts.clock.now())
+        found = await site.parts.push_addresses.get(tx, address_id, user_id=caller.user_id)
+    return AddressAnswer.of(found, now=site.parts.clock.now())
 
 
 @routes.patch("/push-addresses/{address_id}", door=scope("write"), tags=["push"])
@@ -140,27 +139,24 @@ async def change(
     """Rename an address, or switch it on or off; what comes while it is off does not go out later."""
     addresses, user_id = site.parts.push_addresses, caller.user_id
     async with site.transaction() as tx:
-        await _own(tx, address_id, user_id)
         if body.name is not None:
             await addresses.rename(tx, address_id, body.name, user_id=user_id)
         if body.enabled is not None:
             await addresses.enable(tx, address_id, user_id=user_id, enabled=body.enabled)
-        return AddressAnswer.of(await _own(tx, address_id, user_id), now=site.parts.clock.now())
+        changed = await addresses.get(tx, address_id, user_id=user_id)
+    return AddressAnswer.of(changed, now=site.parts.clock.now())
 
 
 @routes.delete("/push-addresses/{address_id}", door=scope("write"), status_code=204, tags=["push"])
 async def delete(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> None:
     """Remove an address with its history."""
     async with site.transaction() as tx:
-        await _own(tx, address_id, caller.user_id)
         await site.parts.push_addresses.remove(tx, address_id, user_id=caller.user_id)
 
 
 @routes.post("/push-addresses/{address_id}/test", door=scope("write"), tags=["push"])
 async def test(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> TestAnswer:
     """Send a test message now, and tell what became of it."""
-    async with site.transaction() as tx:
-        await _own(tx, address_id, caller.user_id)
     outcome = await site.parts.push_addresses.test(site.parts.database, address_id, user_id=caller.user_id)
     return TestAnswer(state=outcome.state, error=outcome.error)
 
@@ -177,7 +173,6 @@ async def list_pushes(
     place = read_place(before) if before else None
     below = NEWEST_PUSH if place is None else PushPlace(place.caught_at, place.id)
     async with site.transaction() as tx:
-        await _own(tx, address_id, caller.user_id)
         found = await site.parts.push_addresses.list_pushes(
             tx, address_id, user_id=caller.user_id, below=below, limit=limit + 1
         )
@@ -197,13 +192,4 @@ async def list_pushes(
 async def repeat(site: CurrentSite, caller: CurrentCaller, address_id: UUID, push_id: UUID) -> None:
     """Send a failed or uncertain message again; an uncertain one may then arrive twice."""
     async with site.transaction() as tx:
-        await _own(tx, address_id, caller.user_id)
-        await site.parts.push_addresses.repeat(tx, push_id, user_id=caller.user_id)
-
-
-async def _own(tx: Tx, address_id: UUID, user_id: UUID) -> PushAddress:
-    """Return an address of the caller's; those of others are not there for them."""
-    found = await get_address(tx, address_id, user_id=user_id)
-    if found is None:
-        raise not_found("There is no such address.")
-    return found
+        await site.parts.push_addresses.repeat(tx, push_id, address_id=address_id, user_id=caller.user_id)

@@ -8,12 +8,12 @@ from uuid import UUID
 from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
 
+from headgate.domain.errors import NotFound
 from headgate.domain.text import typed_text
 from headgate.outflow.notifications import follows
 from headgate.storage.notifications.follows import Subject, Switches
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite, Site
 from headgate.web.typed import local_path
 
@@ -58,19 +58,18 @@ async def unfollow_channel(
 
 
 async def _follow(site: Site, caller: Caller, subject: Subject, back: str) -> Response:
-    """Follow with the usual switches; who follows already keeps the switches."""
     async with site.transaction() as tx:
-        if await follows.find(tx, subject, user_id=caller.user_id) is None:
-            now = site.parts.clock.now()
-            await follows.follow(tx, subject, user_id=caller.user_id, ids=site.parts.ids, now=now)
+        now = site.parts.clock.now()
+        await follows.follow(tx, subject, user_id=caller.user_id, ids=site.parts.ids, now=now)
     return RedirectResponse(local_path(back), status_code=303)
 
 
 async def _unfollow(site: Site, caller: Caller, subject: Subject, back: str) -> Response:
-    async with site.transaction() as tx:
-        found = await follows.find(tx, subject, user_id=caller.user_id)
-        if found is None and not back:
-            raise not_found("There is no such follow.")
-        if found is not None:
-            await follows.unfollow(tx, found.id, user_id=caller.user_id)
+    try:
+        async with site.transaction() as tx:
+            await follows.unfollow_subject(tx, subject, user_id=caller.user_id)
+    except NotFound:
+        # The page that the person comes from may be older than the end of the follow.
+        if not back:
+            raise
     return RedirectResponse(local_path(back), status_code=303)

@@ -14,12 +14,10 @@ from pydantic import AwareDatetime
 from headgate.domain.words.times import day
 from headgate.outflow.notifications import inbox
 from headgate.outflow.notifications.notification_settings import get_settings
-from headgate.storage.database import Tx
-from headgate.storage.notifications.notifications import NEWEST, Notification, Place, get_notification
+from headgate.storage.notifications.notifications import NEWEST, Notification, Place
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_notification_place, write_notification_place
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 from headgate.web.typed import local_path
 from headgate.web.wording import outside
@@ -76,8 +74,7 @@ async def show_bell(site: CurrentSite, caller: CurrentCaller) -> Response:
 async def open_notification(site: CurrentSite, caller: CurrentCaller, notification_id: UUID) -> Response:
     """Go where a notification points, and note it as read."""
     async with site.transaction() as tx:
-        told = await _known(tx, notification_id, user_id=caller.user_id)
-        await inbox.mark_read(tx, told.id, user_id=caller.user_id, now=site.parts.clock.now())
+        told = await inbox.mark_read(tx, notification_id, user_id=caller.user_id, now=site.parts.clock.now())
     return RedirectResponse(outside(told.url) or _inside(told), status_code=303)
 
 
@@ -86,8 +83,7 @@ async def mark_read(
     site: CurrentSite, caller: CurrentCaller, notification_id: UUID, back: Annotated[str, Form()] = ""
 ) -> Response:
     async with site.transaction() as tx:
-        told = await _known(tx, notification_id, user_id=caller.user_id)
-        await inbox.mark_read(tx, told.id, user_id=caller.user_id, now=site.parts.clock.now())
+        await inbox.mark_read(tx, notification_id, user_id=caller.user_id, now=site.parts.clock.now())
     return RedirectResponse(local_path(back or "/notifications"), status_code=303)
 
 
@@ -100,13 +96,6 @@ async def mark_all_read(
         now = site.parts.clock.now()
         await inbox.mark_all_read(tx, user_id=caller.user_id, until=until, now=now)
     return RedirectResponse("/notifications", status_code=303)
-
-
-async def _known(tx: Tx, notification_id: UUID, *, user_id: UUID) -> Notification:
-    told = await get_notification(tx, notification_id, user_id=user_id)
-    if told is None:
-        raise not_found("There is no such notification.")
-    return told
 
 
 def _inside(told: Notification) -> str:

@@ -9,16 +9,15 @@ from uuid import UUID
 from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 from headgate.domain.text import typed_text
 from headgate.outflow.notifications.push_addresses import LONGEST_NAME, PAGE
 from headgate.outflow.notifications.push_out import Outcome
 from headgate.storage.database import Tx
-from headgate.storage.notifications.push_addresses import NEWEST_PUSH, PushAddress, PushPlace, get_address
+from headgate.storage.notifications.push_addresses import NEWEST_PUSH, PushPlace
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_push_place, write_push_place
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.errors import not_found
 from headgate.web.pages.decisions import Decision, ask
 from headgate.web.pages.notifications.telling import HOME, Said, render_telling
 from headgate.web.parts import CurrentSite, Site
@@ -48,12 +47,13 @@ async def add_address(
 @routes.post("/account/addresses/{address_id}/test", door=SIGNED_IN)
 async def test_address(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> Response:
     """Send a test now, and say what became of it."""
-    await _look(site, caller, address_id)
     name = f"address-{address_id}"
     try:
         outcome = await site.parts.push_addresses.test(
             site.parts.database, address_id, user_id=caller.user_id
         )
+    except NotFound:
+        raise
     except UserError as error:
         return await render_telling(site, caller, Said(problems={name: str(error)}))
     if outcome.state == "sent":
@@ -85,7 +85,8 @@ async def rename_address(
 
 @routes.get("/account/addresses/{address_id}/remove", door=SIGNED_IN)
 async def ask_remove(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> Response:
-    address = await _look(site, caller, address_id)
+    async with site.transaction() as tx:
+        address = await site.parts.push_addresses.get(tx, address_id, user_id=caller.user_id)
     decision = Decision(
         about=address.name,
         part="account",
@@ -121,8 +122,9 @@ async def repeat_push(
     """Send again what failed, or of which nobody knows whether it arrived."""
     try:
         async with site.transaction() as tx:
-            await _known(tx, caller, address_id)
-            await site.parts.push_addresses.repeat(tx, push, user_id=caller.user_id)
+            await site.parts.push_addresses.repeat(tx, push, address_id=address_id, user_id=caller.user_id)
+    except NotFound:
+        raise
     except UserError as error:
         return await _page(site, caller, address_id, problem=str(error))
     return RedirectResponse(f"/account/addresses/{address_id}", status_code=303)
@@ -133,8 +135,9 @@ async def _change(
 ) -> Response:
     try:
         async with site.transaction() as tx:
-            await _known(tx, caller, address_id)
             await act(tx)
+    except NotFound:
+        raise
     except UserError as error:
         return await render_telling(site, caller, Said(problems={f"address-{address_id}": str(error)}))
     return RedirectResponse(f"{HOME}#addresses", status_code=303)
@@ -144,7 +147,7 @@ async def _page(
     site: Site, caller: Caller, address_id: UUID, *, before: str = "", problem: str = ""
 ) -> Response:
     async with site.transaction() as tx:
-        address = await _known(tx, caller, address_id)
+        address = await site.parts.push_addresses.get(tx, address_id, user_id=caller.user_id)
         found = await site.parts.push_addresses.list_pushes(
             tx,
             address_id,
@@ -165,18 +168,6 @@ async def _page(
     )
     page.status_code = 422 if problem else 200
     return page
-
-
-async def _look(site: Site, caller: Caller, address_id: UUID) -> PushAddress:
-    async with site.transaction() as tx:
-        return await _known(tx, caller, address_id)
-
-
-async def _known(tx: Tx, caller: Caller, address_id: UUID) -> PushAddress:
-    address = await get_address(tx, address_id, user_id=caller.user_id)
-    if address is None:
-        raise not_found("There is no such address.")
-    return address
 
 
 def _why(outcome: Outcome) -> str:
