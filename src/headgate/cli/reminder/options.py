@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 from uuid import UUID
 
 import typer
@@ -14,115 +16,134 @@ import typer
 from headgate.cli.context import Desk
 from headgate.cli.lookup.channels import get_account
 from headgate.cli.lookup.targets import get_targets
-from headgate.cli.reminder.part_order import TypedPart
+from headgate.cli.output import AsJson
+from headgate.cli.reminder.part_order import TypedPart, typed_parts
 from headgate.domain.errors import UserError
 from headgate.domain.reminders.recurrence import Schedule, daily, monthly, weekdays, weekly
 from headgate.domain.reminders.windows import DAY_MINUTES, DEFAULT_END, DEFAULT_START, Window, parse_minute
 from headgate.kernel.zone import machine_zone
-from headgate.outflow.reminders.drafts import Draft, DraftPart
+from headgate.outflow.reminders.drafts import Draft, DraftPart, draft_of
 from headgate.outflow.reminders.media import add_media, check_size
 from headgate.outflow.reminders.targets import find_list
 from headgate.storage.database import Tx
+from headgate.storage.reminders.reminder_overview import FullReminder
 
 T = TypeVar("T")
 AT_NINE = "09:00"
 ALL_DAY = "all-day"
 
-TitleOption = Annotated[str | None, typer.Option("--title", help="What the reminder is called.")]
-AccountOption = Annotated[
-    str | None, typer.Option("--account", metavar="ACCOUNT", help="The account that sends.")
-]
-TextOption = Annotated[
-    list[str] | None,
-    typer.Option("--text", help="A message; {group}, {date} and others stand for what they say. Repeatable."),
-]
-MediaOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--media",
-        metavar="FILE",
-        help="A picture or file as a message; the order of all is kept. Repeatable.",
-    ),
-]
-CaptionOption = Annotated[
-    list[str] | None, typer.Option("--caption", help="The text of the --media before it.")
-]
-TargetOption = Annotated[
-    list[str] | None,
-    typer.Option("--target", metavar="TARGET", help="Key, title or id of a group to send to. Repeatable."),
-]
-ListOption = Annotated[
-    list[str] | None, typer.Option("--list", metavar="LIST", help="A saved list to send to. Repeatable.")
-]
-ZoneOption = Annotated[
-    str | None, typer.Option("--zone", help="Time zone, like Asia/Kuala_Lumpur; this machine's by default.")
-]
-OnceOption = Annotated[
-    str | None, typer.Option("--once", metavar="TIME", help='Fire once, like "2026-12-01 09:00".')
-]
-DailyOption = Annotated[str | None, typer.Option("--daily", metavar="HH:MM", help="Fire every day.")]
-WeekdaysOption = Annotated[
-    str | None, typer.Option("--weekdays", metavar="HH:MM", help="Fire from Monday to Friday.")
-]
-WeeklyOption = Annotated[
-    str | None, typer.Option("--weekly", metavar="DAYS@HH:MM", help="Fire on days, like mon,thu@09:00.")
-]
-MonthlyOption = Annotated[
-    str | None,
-    typer.Option("--monthly", metavar="DAY@HH:MM", help="Fire on a day of the month, like 15 or last@09:00."),
-]
-CronOption = Annotated[
-    str | None, typer.Option("--cron", metavar="LINE", help='Fire by a cron line, like "0 9 * * 1-5".')
-]
-WindowOption = Annotated[
-    str | None,
-    typer.Option("--window", metavar="FROM-TO", help="When it may be sent: 06:00-18:00, or all-day."),
-]
-AtCloseOption = Annotated[
-    Literal["stop", "carry"] | None,
-    typer.Option(help="When the window closes: skip the rest, or go on in the next one."),
-]
-
 
 @dataclass(frozen=True)
-class Typed:
-    """What was typed; None is what was left out."""
+class PlanOptions:
+    """The options of `create` and `edit`; None is what was left out."""
 
-    title: str | None
-    account: str | None
-    parts: Sequence[TypedPart]
-    targets: Sequence[str]
-    lists: Sequence[str]
-    zone: str | None
-    window: str | None
-    at_close: Literal["stop", "carry"] | None
-    schedule: Schedule | None
+    title: Annotated[str | None, typer.Option("--title", help="What the reminder is called.")] = None
+    account: Annotated[
+        str | None, typer.Option("--account", metavar="ACCOUNT", help="The account that sends.")
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text", help="A message; {group}, {date} and others stand for what they say. Repeatable."
+        ),
+    ] = None
+    media: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--media",
+            metavar="FILE",
+            help="A picture or file as a message; the order of all is kept. Repeatable.",
+        ),
+    ] = None
+    caption: Annotated[
+        list[str] | None, typer.Option("--caption", help="The text of the --media before it.")
+    ] = None
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target", metavar="TARGET", help="Key, title or id of a group to send to. Repeatable."
+        ),
+    ] = None
+    lists: Annotated[
+        list[str] | None, typer.Option("--list", metavar="LIST", help="A saved list to send to. Repeatable.")
+    ] = None
+    zone: Annotated[
+        str | None,
+        typer.Option("--zone", help="Time zone, like Asia/Kuala_Lumpur; this machine's by default."),
+    ] = None
+    once: Annotated[
+        str | None, typer.Option("--once", metavar="TIME", help='Fire once, like "2026-12-01 09:00".')
+    ] = None
+    daily: Annotated[str | None, typer.Option("--daily", metavar="HH:MM", help="Fire every day.")] = None
+    weekdays: Annotated[
+        str | None, typer.Option("--weekdays", metavar="HH:MM", help="Fire from Monday to Friday.")
+    ] = None
+    weekly: Annotated[
+        str | None, typer.Option("--weekly", metavar="DAYS@HH:MM", help="Fire on days, like mon,thu@09:00.")
+    ] = None
+    monthly: Annotated[
+        str | None,
+        typer.Option(
+            "--monthly", metavar="DAY@HH:MM", help="Fire on a day of the month, like 15 or last@09:00."
+        ),
+    ] = None
+    cron: Annotated[
+        str | None, typer.Option("--cron", metavar="LINE", help='Fire by a cron line, like "0 9 * * 1-5".')
+    ] = None
+    window: Annotated[
+        str | None,
+        typer.Option("--window", metavar="FROM-TO", help="When it may be sent: 06:00-18:00, or all-day."),
+    ] = None
+    at_close: Annotated[
+        Literal["stop", "carry"] | None,
+        typer.Option(help="When the window closes: skip the rest, or go on in the next one."),
+    ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would come of it, and keep nothing.")
+    ] = False
+    as_json: AsJson = False
+
+    def parts(self, ctx: typer.Context) -> list[TypedPart]:
+        """Return the messages, in the order in which they were typed."""
+        return typed_parts(ctx, texts=self.text or (), files=self.media or (), captions=self.caption or ())
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The schedule that was typed; nothing if none was."""
+        choices = {
+            "--once": self.once,
+            "--daily": self.daily,
+            "--weekdays": self.weekdays,
+            "--weekly": self.weekly,
+            "--monthly": self.monthly,
+            "--cron": self.cron,
+        }
+        chosen = {name: value for name, value in choices.items() if value is not None}
+        if len(chosen) > 1:
+            raise UserError(f"{' and '.join(chosen)} exclude each other.", remedy="Give one of them.")
+        for name, value in chosen.items():
+            return _schedule_of(name, value)
+        return None
 
 
-def read_schedule(
-    *,
-    once: str | None,
-    every_day: str | None,
-    on_weekdays: str | None,
-    on_days: str | None,
-    on_day_of_month: str | None,
-    cron: str | None,
-) -> Schedule | None:
-    """Return the schedule that was typed; nothing if none was."""
-    choices = {
-        "--once": once,
-        "--daily": every_day,
-        "--weekdays": on_weekdays,
-        "--weekly": on_days,
-        "--monthly": on_day_of_month,
-        "--cron": cron,
-    }
-    chosen = {name: value for name, value in choices.items() if value is not None}
-    if len(chosen) > 1:
-        raise UserError(f"{' and '.join(chosen)} exclude each other.", remedy="Give one of them.")
-    for name, value in chosen.items():
-        return _schedule_of(name, value)
-    return None
+def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take all options of a plan; it gets them as its argument `options`."""
+    hints = get_type_hints(PlanOptions, include_extras=True)
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        options = PlanOptions(**{name: given.pop(name) for name in hints})
+        command(**given, options=options)
+
+    own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "options"]
+    shared = [
+        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in fields(PlanOptions)
+    ]
+    # Typer reads both.
+    run.__dict__["__signature__"] = Signature([*own, *shared])
+    run.__annotations__ = {one.name: one.annotation for one in [*own, *shared]}
+    return run
 
 
 def _schedule_of(name: str, value: str) -> Schedule:
@@ -172,7 +193,7 @@ def read_window(text: str | None, *, zone: str, known: Window | None = None) -> 
     return Window(parse_minute(start), parse_minute(end), zone)
 
 
-async def new_draft(tx: Tx, desk: Desk, typed: Typed) -> Draft:
+async def new_draft(tx: Tx, desk: Desk, typed: PlanOptions, parts: Sequence[TypedPart]) -> Draft:
     """Return what was typed as a draft; what is missing is named."""
     schedule = _needed(typed.schedule, "when", "--once, --daily, --weekdays, --weekly, --monthly or --cron")
     account = await get_account(tx, _needed(typed.account, "which account", "--account"))
@@ -180,17 +201,20 @@ async def new_draft(tx: Tx, desk: Desk, typed: Typed) -> Draft:
     return Draft(
         title=_needed(typed.title, "what it is called", "--title"),
         account_id=account.id,
-        parts=await _stored(tx, desk, typed.parts),
+        parts=await _stored(tx, desk, parts),
         schedule=schedule,
         window=window,
-        targets=tuple(await get_targets(tx, typed.targets, platform=account.platform)),
-        lists=await _lists(tx, typed.lists),
+        targets=tuple(await get_targets(tx, typed.target or (), platform=account.platform)),
+        lists=await _lists(tx, typed.lists or ()),
         at_close=typed.at_close or "stop",
     )
 
 
-async def changed_draft(tx: Tx, desk: Desk, draft: Draft, typed: Typed, *, platform: str) -> Draft:
-    """Return a draft with what was typed in place of what it had."""
+async def changed_draft(
+    tx: Tx, desk: Desk, known: FullReminder, typed: PlanOptions, parts: Sequence[TypedPart]
+) -> Draft:
+    """Return what a reminder plans, with what was typed in place of what it had."""
+    draft, platform = draft_of(known), known.reminder.platform
     account_id = draft.account_id
     if typed.account is not None:
         account = await get_account(tx, typed.account)
@@ -199,15 +223,15 @@ async def changed_draft(tx: Tx, desk: Desk, draft: Draft, typed: Typed, *, platf
     changed = replace(draft, account_id=account_id, window=window)
     if typed.title is not None:
         changed = replace(changed, title=typed.title)
-    if typed.parts:
-        changed = replace(changed, parts=await _stored(tx, desk, typed.parts))
-    if typed.schedule is not None:
-        changed = replace(changed, schedule=typed.schedule)
+    if parts:
+        changed = replace(changed, parts=await _stored(tx, desk, parts))
+    if (schedule := typed.schedule) is not None:
+        changed = replace(changed, schedule=schedule)
     if typed.at_close is not None:
         changed = replace(changed, at_close=typed.at_close)
-    if typed.targets or typed.lists:
-        targets = await get_targets(tx, typed.targets, platform=platform)
-        changed = replace(changed, targets=tuple(targets), lists=await _lists(tx, typed.lists))
+    if typed.target or typed.lists:
+        targets = await get_targets(tx, typed.target or (), platform=platform)
+        changed = replace(changed, targets=tuple(targets), lists=await _lists(tx, typed.lists or ()))
     return changed
 
 

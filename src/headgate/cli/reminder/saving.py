@@ -5,41 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
 from uuid import UUID
 
 import typer
 
 from headgate.cli.context import Desk, at_desk
 from headgate.cli.lookup.reminders import ReminderArgument, get_reminder
-from headgate.cli.output import AsJson, print_json
+from headgate.cli.output import print_json
 from headgate.cli.reminder import tables as reminder_tables
-from headgate.cli.reminder.options import (
-    AccountOption,
-    AtCloseOption,
-    CaptionOption,
-    CronOption,
-    DailyOption,
-    ListOption,
-    MediaOption,
-    MonthlyOption,
-    OnceOption,
-    TargetOption,
-    TextOption,
-    TitleOption,
-    Typed,
-    WeekdaysOption,
-    WeeklyOption,
-    WindowOption,
-    ZoneOption,
-    changed_draft,
-    new_draft,
-    read_schedule,
-)
+from headgate.cli.reminder.options import PlanOptions, changed_draft, new_draft, takes_plan
 from headgate.cli.reminder.outlook import preflight_of, say_outlook
-from headgate.cli.reminder.part_order import typed_parts
 from headgate.outflow.reminders import reminders
-from headgate.outflow.reminders.drafts import Draft, draft_of
+from headgate.outflow.reminders.drafts import Draft
 from headgate.outflow.reminders.preflight import Outlook
 from headgate.outflow.reminders.previews import Preview
 from headgate.outflow.reminders.previews import preview as preview_of
@@ -49,113 +26,35 @@ from headgate.storage.reminders.reminder_overview import FullReminder
 
 Plan = Callable[[Tx, Desk], Awaitable[tuple[UUID | None, Draft]]]
 """Returns a draft, and the reminder that it is to replace."""
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would come of it, and keep nothing.")]
 
 
-def create(
-    ctx: typer.Context,
-    *,
-    title: TitleOption = None,
-    account: AccountOption = None,
-    text: TextOption = None,
-    media: MediaOption = None,
-    caption: CaptionOption = None,
-    target: TargetOption = None,
-    lists: ListOption = None,
-    zone: ZoneOption = None,
-    once: OnceOption = None,
-    daily: DailyOption = None,
-    weekdays: WeekdaysOption = None,
-    weekly: WeeklyOption = None,
-    monthly: MonthlyOption = None,
-    cron: CronOption = None,
-    window: WindowOption = None,
-    at_close: AtCloseOption = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
+@takes_plan
+def create(ctx: typer.Context, *, options: PlanOptions) -> None:
     """Plan a reminder, and show when it fires and what the groups will read.
 
     Its messages are sent in the order in which --text and --media are given.
     """
-    typed = Typed(
-        title=title,
-        account=account,
-        parts=typed_parts(ctx, texts=text or (), files=media or (), captions=caption or ()),
-        targets=target or (),
-        lists=lists or (),
-        zone=zone,
-        window=window,
-        at_close=at_close,
-        schedule=read_schedule(
-            once=once,
-            every_day=daily,
-            on_weekdays=weekdays,
-            on_days=weekly,
-            on_day_of_month=monthly,
-            cron=cron,
-        ),
-    )
+    parts = options.parts(ctx)
 
     async def plan(tx: Tx, desk: Desk) -> tuple[UUID | None, Draft]:
-        return None, await new_draft(tx, desk, typed)
+        return None, await new_draft(tx, desk, options, parts)
 
-    _save(plan, dry_run=dry_run, as_json=as_json)
+    _save(plan, dry_run=options.dry_run, as_json=options.as_json)
 
 
-def edit(
-    ctx: typer.Context,
-    reminder: ReminderArgument,
-    *,
-    title: TitleOption = None,
-    account: AccountOption = None,
-    text: TextOption = None,
-    media: MediaOption = None,
-    caption: CaptionOption = None,
-    target: TargetOption = None,
-    lists: ListOption = None,
-    zone: ZoneOption = None,
-    once: OnceOption = None,
-    daily: DailyOption = None,
-    weekdays: WeekdaysOption = None,
-    weekly: WeeklyOption = None,
-    monthly: MonthlyOption = None,
-    cron: CronOption = None,
-    window: WindowOption = None,
-    at_close: AtCloseOption = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
+@takes_plan
+def edit(ctx: typer.Context, reminder: ReminderArgument, *, options: PlanOptions) -> None:
     """Change what is given, and leave the rest as it is.
 
     Messages replace all messages, and targets and lists all of both. A run under way goes on as it began.
     """
-    typed = Typed(
-        title=title,
-        account=account,
-        parts=typed_parts(ctx, texts=text or (), files=media or (), captions=caption or ()),
-        targets=target or (),
-        lists=lists or (),
-        zone=zone,
-        window=window,
-        at_close=at_close,
-        schedule=read_schedule(
-            once=once,
-            every_day=daily,
-            on_weekdays=weekdays,
-            on_days=weekly,
-            on_day_of_month=monthly,
-            cron=cron,
-        ),
-    )
+    parts = options.parts(ctx)
 
     async def plan(tx: Tx, desk: Desk) -> tuple[UUID | None, Draft]:
-        named = await get_reminder(tx, reminder)
-        full = await reminders.get(tx, named.id)
-        platform = full.reminder.platform
-        return named.id, await changed_draft(tx, desk, draft_of(full), typed, platform=platform)
+        known = await reminders.get(tx, (await get_reminder(tx, reminder)).id)
+        return known.reminder.id, await changed_draft(tx, desk, known, options, parts)
 
-    _save(plan, dry_run=dry_run, as_json=as_json)
+    _save(plan, dry_run=options.dry_run, as_json=options.as_json)
 
 
 @dataclass(frozen=True)
