@@ -65,7 +65,10 @@ def test_a_feed_that_fails_says_why_in_the_list(ledger: Ledger, site: Site) -> N
     ledger.rows("update watch set failures = 2, error_class = 'Absent', error_message = 'it is not there'")
     text = ledger.said("feed", "list")
     assert "failing" in text
-    assert "The Blog: it is not there." in text
+    assert (
+        "The Blog: It failed 2 times in a row and is tried again as usual. The last error: it is not there."
+        in text
+    )
     assert "`headgate explain FEED`" in text
 
 

@@ -13,7 +13,7 @@ from headgate.domain.listings.polling import PollReason
 from headgate.domain.listings.rhythm import LookReason
 from headgate.domain.streams.schedule_knobs import Knobs
 from headgate.domain.words.listing_words import (
-    Standing,
+    ListingFacts,
     breaker_text,
     health_of,
     interval_text,
@@ -23,7 +23,7 @@ from headgate.domain.words.listing_words import (
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
-WELL = Standing(enabled=True, gone=False, looked=True, watch=Breaker(), host=Breaker())
+WELL = ListingFacts(enabled=True, gone=False, looked=True, watch=Breaker(), host=Breaker())
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def test_intervals_are_said_as_people_say_them(seconds: float, text: str) -> Non
 
 def test_a_tier_is_said_with_its_reason() -> None:
     often = (
-        "Looked at every 5 minutes, because it publishes about every day, and the next is expected about now."
+        "Checked every 5 minutes, because it publishes about every day, and the next is expected about now."
     )
     assert tier_sentence("HOT", "daily_due", knobs=Knobs()) == often
     assert (
-        tier_sentence("COLD", "pinned", knobs=Knobs())
-        == "Looked at every 4 hours, because a person chose so."
+        tier_sentence("COLD", "silent", knobs=Knobs(), pinned=True)
+        == "Checked every 4 hours, because a person chose so."
     )
-    assert tier_sentence("WARM", "unheard of", knobs=Knobs(warm_s=600)) == "Looked at every 10 minutes."
+    assert tier_sentence("WARM", "unheard of", knobs=Knobs(warm_s=600)) == "Checked every 10 minutes."
     assert "at once" in tier_sentence("HOT", "new", knobs=Knobs(), swept=True)
 
 
@@ -73,15 +73,15 @@ def test_a_breaker_is_told_by_what_happens_next() -> None:
     [
         (WELL, "good", "OK"),
         (replace(WELL, has_reader=False), "bad", "no account"),
-        (Standing(False, True, True, Breaker(5), Breaker()), "off", "switched off"),
-        (Standing(True, True, True, Breaker(5), Breaker()), "bad", "gone"),
-        (Standing(True, False, True, Breaker(1), Breaker(5, 1, LATER)), "bad", "site away"),
-        (Standing(True, False, True, Breaker(5, 1, LATER), Breaker()), "bad", "failing"),
-        (Standing(True, False, True, Breaker(2), Breaker(2)), "warn", "failing"),
-        (Standing(True, False, True, Breaker(), Breaker(2)), "warn", "site failing"),
-        (Standing(True, False, False, Breaker(), Breaker()), "new", "not read yet"),
+        (ListingFacts(False, True, True, Breaker(5), Breaker()), "off", "switched off"),
+        (ListingFacts(True, True, True, Breaker(5), Breaker()), "bad", "gone"),
+        (ListingFacts(True, False, True, Breaker(1), Breaker(5, 1, LATER)), "bad", "site away"),
+        (ListingFacts(True, False, True, Breaker(5, 1, LATER), Breaker()), "bad", "failing"),
+        (ListingFacts(True, False, True, Breaker(2), Breaker(2)), "warn", "failing"),
+        (ListingFacts(True, False, True, Breaker(), Breaker(2)), "warn", "site failing"),
+        (ListingFacts(True, False, False, Breaker(), Breaker()), "new", "not read yet"),
     ],
 )
-def test_the_first_thing_that_is_wrong_is_told(standing: Standing, kind: str, word: str) -> None:
+def test_the_first_thing_that_is_wrong_is_told(standing: ListingFacts, kind: str, word: str) -> None:
     health = health_of(standing, now=NOW)
     assert (health.kind, health.word) == (kind, word)

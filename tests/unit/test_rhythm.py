@@ -16,10 +16,10 @@ from headgate.domain.listings.rhythm import (
     expected_next,
     next_look,
     tier_of,
-    tier_text,
 )
 from headgate.domain.streams.schedule import Tier
 from headgate.domain.streams.schedule_knobs import Knobs
+from headgate.domain.words.listing_words import tier_text
 
 pytestmark = pytest.mark.once
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from figures import command, plain
-from series_pages import Made, add_series, raw
+from series_pages import Made, add_series, chapter_ids, raw
 from series_stage import API, SeriesStage
 from typer.testing import CliRunner, Result
 from web_server import WebServer
@@ -197,3 +197,18 @@ async def test_who_follows_a_source_by_itself_is_not_told_that_nothing_comes(wor
         page = plain((await client.get(made.path)).text)
         assert "but 1 source of it: new chapters there are told to you." in page
         assert f'action="/channels/{made.channel_id}/unfollow"' in (await client.get("/channels")).text
+
+
+async def test_a_chapter_is_named_the_same_way_on_the_command_line_and_in_the_api(world: WebWorld) -> None:
+    made = await add_series(world, "Tidewater", "1", "2", "3")
+    ids = await chapter_ids(world, made)
+    async with person(world) as client:
+        for name, left in (("Chapter 1", 2), ("2.0", 1), (ids["2"], 1), ("latest", 0)):
+            typed = await command("series", "read", "Tidewater", name, "--user", "ada")
+            asked = await client.put(f"{API}{made.path}/progress", json={"chapter": name})
+            assert (typed["unread"], asked.json()["unread"]) == (left, left), name
+        typed = await run("series", "read", "Tidewater", "99", "--user", "ada")
+        asked = await client.put(f"{API}{made.path}/progress", json={"chapter": "99"})
+    assert asked.status_code == 404
+    for said in (" ".join(typed.stderr.split()), asked.json()["detail"]):
+        assert "Tidewater has no chapter '99'." in said

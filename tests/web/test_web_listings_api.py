@@ -57,13 +57,14 @@ async def test_what_is_wrong_with_feeds_is_told_with_what_helps(stage: SeriesSta
         )
         problems = (await get_json(client, "/listing-problems"))["problems"]
         assert [(one["trouble"], one["title"]) for one in problems] == [("gone", "Gone"), ("paced", "Long")]
-        assert "headgate hosts pace" in problems[1]["remedy"]
+        assert problems[1]["remedy"] == "Raise the pace of a site that allows it."
     async with program(stage.web, "read") as reader:
         assert (await reader.get(f"{API}/listing-problems")).status_code == 403
     async with stage.web.signed_in() as person:
         home = (await person.get("/")).text
     assert "Gone for good (410): Gone." in home
     assert "not asked faster: Long." in home
+    assert "`headgate" not in home
 
 
 async def test_a_person_asks_for_a_look_and_fixes_the_tier(stage: SeriesStage) -> None:

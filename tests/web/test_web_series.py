@@ -144,7 +144,7 @@ async def test_a_source_says_in_words_how_it_stands(world: WebWorld) -> None:
     await raw(world, change, made.channel_id, START + timedelta(minutes=4), START - timedelta(minutes=1))
     async with world.signed_in() as client:
         text = text_of(await client.get(made.path))
-        assert "Looked at every 5 minutes, because it publishes about every day" in text
+        assert "Checked every 5 minutes, because it publishes about every day" in text
         assert "Next look in 4 min" in text
         assert "Last read 1 min ago" in text
         fail = "update watch set failures = 6, open_until = $1, error_message = 'no answer'"
@@ -166,7 +166,7 @@ async def test_a_source_is_looked_at_now_pinned_and_taken_away(world: WebWorld) 
         assert "Next look now , somebody asked for it" in text_of(page)
         assert "every 3s" in page.text
         await post(client, f"{path}/tier", tier="COLD")
-        assert "Looked at every 4 hours, because a person chose so." in (await client.get(made.path)).text
+        assert "Checked every 4 hours, because a person chose so." in (await client.get(made.path)).text
         assert (await raw(world, "select tier_pinned from listing"))[0]["tier_pinned"]
         await post(client, f"{path}/tier", tier="")
         assert not (await raw(world, "select tier_pinned from listing"))[0]["tier_pinned"]

@@ -308,7 +308,8 @@ def judge_hosts(hosts: list[HostState]) -> Check:
 def judge_listings(odd: list[OddListing], troubled: list[TroubledListing]) -> Check:
     """Judge feeds and series one by one: a person should know of those that are gone, limited, cut or odd."""
     told = describe_troubles(troubled)
-    findings, remedies = [finding for finding, _ in told], [remedy for _, remedy in told]
+    findings = [words.finding for words in told]
+    remedies = [f"{words.remedy} Run `{words.command}`." if words.command else words.remedy for words in told]
     if odd:
         named = "; ".join(
             f"{one.title} moved to the address of {one.moved_onto}"

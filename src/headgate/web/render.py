@@ -8,11 +8,10 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from headgate import __version__
-from headgate.domain.listings.rhythm import tier_text
 from headgate.domain.reminders.recurrence import describe
 from headgate.domain.reminders.windows import minute_text
 from headgate.domain.words import times
-from headgate.domain.words.listing_words import breaker_text, look_reason_text, tier_word
+from headgate.domain.words.listing_words import breaker_text, look_reason_text, tier_text, tier_word
 from headgate.domain.words.states import AT_CLOSE, TRIGGERS, state_text
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import mask_url

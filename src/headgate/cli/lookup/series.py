@@ -8,13 +8,12 @@ import typer
 
 from headgate.cli.lookup.channels import nearest
 from headgate.domain.errors import UserError
-from headgate.domain.listings.chapters import chapter_key, read_number
 from headgate.kernel.logs import mask_url
 from headgate.storage.channels.channel_overview import NamedChannel, find_channels
 from headgate.storage.database import Tx
 from headgate.storage.listings import series
 from headgate.storage.listings.listing_overview import list_listings
-from headgate.storage.listings.series import Chapter, Series, SeriesName, SeriesSource
+from headgate.storage.listings.series import SeriesName, SeriesSource
 
 SeriesArgument = Annotated[
     str, typer.Argument(metavar="SERIES", help="Title, id, or key of the only source of a series.")
@@ -26,7 +25,6 @@ ListingArgument = Annotated[
 ChapterArgument = Annotated[
     str, typer.Argument(metavar="CHAPTER", help="Number of a chapter, its id, or `latest`.")
 ]
-LATEST = "latest"
 _GUESSED_FROM = 20_000
 
 
@@ -97,29 +95,4 @@ async def get_source(tx: Tx, named: SeriesName, reference: str) -> SeriesSource:
     raise UserError(
         f"{named.title} {problem}.",
         remedy=f"Take the id of one: {listed}." if listed else "It has none at all.",
-    )
-
-
-async def get_chapter(tx: Tx, whole: Series, reference: str) -> Chapter:
-    """Return the chapter that is meant, or say which could be."""
-    if reference.lower() == LATEST:
-        newest = await series.list_chapters(tx, whole.id, limit=1)
-        if not newest:
-            raise UserError(f"{whole.title} has no chapter yet.")
-        return newest[0]
-    number, volume = read_number(reference)
-    number = number or reference
-    parsed = chapter_key(number, volume, entry_key="", source="", numbers_reset=whole.numbers_reset)
-    found = await series.find_chapter(tx, whole.id, parsed.number or reference, key=parsed.key)
-    found = [one for one in found if one.key == parsed.key] or found
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UserError(
-            f"Several chapters of {whole.title} have the number {number}.",
-            remedy=f"Name the volume with it, like 'vol. {found[0].volume or 1} ch. {number}'.",
-        )
-    raise UserError(
-        f"{whole.title} has no chapter {reference!r}.",
-        command=f"headgate series show {str(whole.id)[-12:]}",
     )

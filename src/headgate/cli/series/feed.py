@@ -120,7 +120,7 @@ def _print_feeds(feeds: Sequence[ListingState], now: datetime) -> None:
     )
     troubled = [(one, wrong) for one in feeds if (wrong := listing_text.trouble(one, now))]
     for one, wrong in troubled:
-        typer.echo(f"{mask_url(one.title)}: {wrong}.")
+        typer.echo(f"{mask_url(one.title)}: {wrong.rstrip('.')}.")
     if troubled:
         typer.echo("`headgate explain FEED` says more, `headgate series look FEED` tries it now.")
 

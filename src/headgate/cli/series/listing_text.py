@@ -10,8 +10,7 @@ import typer
 
 from headgate.cli.channel.explain_text import breaker_line
 from headgate.cli.phrases import count_of, moment, print_facts, print_heading
-from headgate.domain.listings.rhythm import tier_text
-from headgate.domain.words.listing_words import look_reason_text
+from headgate.domain.words.listing_words import look_reason_text, tier_text
 from headgate.domain.words.times import relative
 from headgate.kernel.logs import mask_url
 from headgate.storage.listings.listing_overview import ListingState, TierChange
@@ -27,38 +26,13 @@ def state_word(one: ListingState, now: datetime) -> str:
 
 
 def trouble(one: ListingState, now: datetime) -> str:
-    """Say what is wrong with a listing; empty if nothing is."""
-    if one.gone_at is not None:
-        return f"its source said {relative(one.gone_at, now)} that it is gone for good"
-    if not one.reader:
-        return f"no account of {one.platform} can look at it"
-    if one.host_open_until is not None and one.host_open_until > now:
-        again = relative(one.host_open_until, now)
-        return f"{one.host} does not answer and is tried again {again}: {one.host_error}"
-    if limited_until := _limited_until(one, now):
-        again = relative(limited_until, now)
-        return f"{one.host} asked us to wait (429), for a day at most; asked again {again}"
-    if one.open_until is not None and one.open_until > now:
-        return f"it is tried again {relative(one.open_until, now)}: {one.error_message}"
-    if one.failures:
-        return one.error_message
-    if one.host_failures:
-        return f"{one.host} failed lately: {one.host_error}"
-    return one.warning or quirk(one, now)
-
-
-def quirk(one: ListingState, now: datetime) -> str:
-    """Say what a person should know of a listing that works; empty if nothing."""
-    if one.moved_onto:
-        return f"it moved to the address of {one.moved_onto}, which brings another series; remove one of them"
-    if one.changes_keys(now=now):
-        return "it keeps changing the IDs of its entries; they are recognised by link and title"
-    return ""
-
-
-def _limited_until(one: ListingState, now: datetime) -> datetime | None:
-    """Return until when a listing waits because its site asked for that."""
-    return one.due_at if one.reason == "limited" and one.due_at and one.due_at > now else None
+    """Say what is wrong with a listing, or what to know of one that works; empty if nothing."""
+    health = one.health(now=now)
+    if health.kind not in {"bad", "warn"}:
+        return " ".join(health.notes)
+    again = f" It is tried again {relative(health.until, now)}." if health.until else ""
+    error = f" The last error: {health.error}" if health.error else ""
+    return f"{health.text}{again}{error}"
 
 
 def next_look(one: ListingState, now: datetime) -> str:
@@ -70,9 +44,7 @@ def next_look(one: ListingState, now: datetime) -> str:
 
 def tier_sentence(one: ListingState) -> str:
     """Say which tier a listing has, and why."""
-    if one.tier_pinned:
-        return f"{one.tier}: a person chose so"
-    why = tier_text(one.tier_reason).rstrip(".")
+    why = tier_text(one.tier_reason, pinned=one.tier_pinned).rstrip(".")
     return f"{one.tier}: {why[:1].lower()}{why[1:]}" if why else one.tier
 
 
@@ -141,19 +113,15 @@ def _facts(one: ListingState, now: datetime) -> list[tuple[str, str]]:
         facts.append(("pace of the site", f"{one.host_per_minute:.4g} requests a minute"))
     if one.rest_until is not None and one.rest_until > now:
         facts.append(("asked for rest until", moment(one.rest_until, now)))
-    if one.warning:
-        facts.append(("warning", one.warning))
-    if note := quirk(one, now):
-        facts.append(("note", note))
+    facts += [("note", note) for note in one.health(now=now).notes]
     if one.former_keys:
         facts.append(("moved from", ", ".join(map(mask_url, one.former_keys))))
     return facts
 
 
 def _state_line(one: ListingState, now: datetime) -> str:
-    wrong = trouble(one, now)
-    shown_apart = {one.warning, quirk(one, now)}
-    return f"{state_word(one, now)}: {wrong}" if wrong and wrong not in shown_apart else state_word(one, now)
+    word = state_word(one, now)
+    return f"{word}: {trouble(one, now)}" if one.health(now=now).kind in {"bad", "warn"} else word
 
 
 def _reader(one: ListingState, now: datetime) -> str:

@@ -8,14 +8,13 @@ from headgate.cli.context import Desk, at_desk
 from headgate.cli.lookup.series import (
     ChapterArgument,
     SeriesArgument,
-    get_chapter,
     get_named_series,
 )
 from headgate.cli.lookup.users import UserOption, get_user
 from headgate.cli.output import AsJson, print_json
 from headgate.cli.phrases import count_of
 from headgate.cli.series.tables import chapter_name
-from headgate.intake.listings.series import get_series
+from headgate.intake.listings.series import get_chapter, get_series
 from headgate.outflow.notifications import reading
 
 

@@ -52,20 +52,6 @@ _MISSED_PERIODS = 4
 
 LookReason = Literal["interval", "expected", "source_rest", "failing"]
 
-_TEXTS = {
-    "new": "Too little is known yet of when it publishes.",
-    "burst": "Several came within a day.",
-    "daily_due": "It publishes about every day, and the next is expected about now.",
-    "daily_resting": "It publishes about every day, and the next is not due yet.",
-    "weekly_due": "It publishes at regular times, and the next is expected about now.",
-    "weekly_resting": "It publishes at regular times, and the next is not due yet.",
-    "late": "The next was expected before now and has not come.",
-    "irregular": "It publishes often, at no regular time.",
-    "slow_due": "It seldom publishes, and the next is expected about now.",
-    "slow": "It seldom publishes.",
-    "silent": "Nothing was published for months.",
-}
-
 
 @dataclass(frozen=True)
 class Rhythm:
@@ -167,11 +153,6 @@ def tier_of(arrivals: Sequence[datetime], *, now: datetime) -> tuple[Tier, str]:
     if rhythm.gap_s <= _WEEKLY_S and age_s <= max(_MISSED_PERIODS * rhythm.gap_s, _YOUNG_S):
         return "WARM", "irregular"
     return _seldom(age_s)
-
-
-def tier_text(reason: str) -> str:
-    """Say in plain words why a listing has its tier."""
-    return _TEXTS.get(reason, "")
 
 
 def next_look(

@@ -1,44 +1,55 @@
-"""How a listing stands, in plain words: how often it is looked at and why, and what is wrong with it."""
+"""Listings in plain words: how often one is checked and why, and what is wrong with it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
 from headgate.domain.breaker import Breaker, state_of
-from headgate.domain.listings.rhythm import tier_text
 from headgate.domain.streams.schedule import Tier
 from headgate.domain.streams.schedule_knobs import Knobs
 
-PINNED = "pinned"
 HealthKind = Literal["good", "new", "warn", "bad", "off"]
 Trouble = Literal["gone", "limited", "partial", "blind", "paced"]
 """Gone for good, told to wait, not read whole, with a server that hides news, or in a long line."""
 
-TROUBLES: dict[Trouble, tuple[str, str]] = {
-    "gone": (
-        "Gone for good (410): {feeds}.",
-        "Remove what is gone with `headgate feed remove`, or check it once more with `headgate series look`.",
+
+@dataclass(frozen=True)
+class TroubleWords:
+    """What is wrong with some feeds and series, and what helps."""
+
+    finding: str
+    remedy: str
+    command: str = ""
+    """The command that helps; only the CLI shows it."""
+
+
+TROUBLES: dict[Trouble, TroubleWords] = {
+    "gone": TroubleWords(
+        "Gone for good (410): {feeds}.", "Remove them, or check them once more.", "headgate feed remove"
     ),
-    "limited": (
+    "limited": TroubleWords(
         "Their servers asked us to wait: {feeds}.",
-        "Those that wait are checked again by themselves, after a day at most; `headgate hosts` says when.",
+        "They are checked again by themselves, after a day at most.",
+        "headgate hosts",
     ),
-    "partial": (
+    "partial": TroubleWords(
         "Not read whole: {feeds}.",
-        "`headgate explain` says what is missing of a feed, and which setting helps.",
+        "See what is missing, and which setting helps.",
+        "headgate explain",
     ),
-    "blind": (
+    "blind": TroubleWords(
         "Their servers said that nothing had changed although something had: {feeds}.",
-        "They are fetched whole each time, so nothing is missed; tell the people who run them.",
+        "They are fetched whole each time, so nothing is missed. Tell the people who run them.",
     ),
-    "paced": (
+    "paced": TroubleWords(
         "Waiting for more than ten minutes, because their site is not asked faster: {feeds}.",
-        "Raise the pace of a site that allows it with `headgate hosts pace SITE N`.",
+        "Raise the pace of a site that allows it.",
+        "headgate hosts pace SITE N",
     ),
 }
-"""What is wrong with feeds and series, and what helps."""
 
 _REASONS = {
     "disabled": "it is switched off",
@@ -60,9 +71,24 @@ _REASONS = {
 }
 
 
+_TIER_REASONS = {
+    "new": "Too little is known yet of when it publishes.",
+    "burst": "Several came within a day.",
+    "daily_due": "It publishes about every day, and the next is expected about now.",
+    "daily_resting": "It publishes about every day, and the next is not due yet.",
+    "weekly_due": "It publishes at regular times, and the next is expected about now.",
+    "weekly_resting": "It publishes at regular times, and the next is not due yet.",
+    "late": "The next was expected before now and has not come.",
+    "irregular": "It publishes often, at no regular time.",
+    "slow_due": "It seldom publishes, and the next is expected about now.",
+    "slow": "It seldom publishes.",
+    "silent": "Nothing was published for months.",
+}
+
+
 @dataclass(frozen=True)
-class Standing:
-    """What tells whether a listing is well."""
+class ListingFacts:
+    """What tells whether a listing works."""
 
     enabled: bool
     gone: bool
@@ -73,17 +99,34 @@ class Standing:
     limited_until: datetime | None = None
     """Its site asked us to wait until then."""
     has_reader: bool = True
+    error: str = ""
+    host_error: str = ""
+    warning: str = ""
+    """What is wrong with answers that can be read."""
+    moved_onto: str = ""
+    """The title of another listing whose address it moved to."""
+    changes_keys: bool = False
+    """Its entries keep coming under other keys."""
 
 
 @dataclass(frozen=True)
 class Health:
-    """Whether a listing is well: a word for it, and a sentence if something is to be said."""
+    """Whether a listing works: a word for it, and a sentence if there is something to say."""
 
     kind: HealthKind
     word: str
     text: str = ""
     until: datetime | None = None
-    """When it is tried again, if it is left alone."""
+    """When it is retried, if it waits."""
+    error: str = ""
+    """What the last failed try said."""
+    notes: tuple[str, ...] = ()
+    """What else a person should know; a listing that works can have some, too."""
+
+
+def tier_text(reason: str, *, pinned: bool = False) -> str:
+    """Say why a listing is checked as often as it is; empty while that is not known."""
+    return "A person chose so." if pinned else _TIER_REASONS.get(reason, "")
 
 
 def tier_word(tier: str) -> str:
@@ -109,13 +152,13 @@ def interval_text(seconds: float) -> str:
     return f"every {round(hours / 24)} days"
 
 
-def tier_sentence(tier: Tier, reason: str, *, knobs: Knobs, swept: bool = False) -> str:
-    """Say how often a listing is looked at, and why."""
+def tier_sentence(tier: Tier, reason: str, *, knobs: Knobs, pinned: bool = False, swept: bool = False) -> str:
+    """Say how often a listing is checked, and why."""
     if swept:
         return "Its site tells what is new in all its series at once, so it is not asked by itself."
     often = interval_text({"HOT": knobs.hot_s, "WARM": knobs.warm_s, "COLD": knobs.cold_s}[tier])
-    why = "a person chose so." if reason == PINNED else tier_text(reason)
-    return f"Looked at {often}, because {why[:1].lower()}{why[1:]}" if why else f"Looked at {often}."
+    why = tier_text(reason, pinned=pinned)
+    return f"Checked {often}, because {why[:1].lower()}{why[1:]}" if why else f"Checked {often}."
 
 
 def breaker_text(breaker: Breaker, *, now: datetime, subject: str = "It") -> str:
@@ -131,31 +174,41 @@ def breaker_text(breaker: Breaker, *, now: datetime, subject: str = "It") -> str
     return f"{subject} failed {times}; the next try decides whether it is well again."
 
 
-def health_of(standing: Standing, *, now: datetime) -> Health:
-    """Tell the first thing that is wrong with a listing, or that nothing is."""
-    if not standing.enabled:
-        return Health("off", "switched off", "It is switched off and not looked at.")
-    if standing.gone:
-        return Health("bad", "gone", "The source says that it is gone for good. Look now to ask once more.")
-    if not standing.has_reader:
+def health_of(facts: ListingFacts, *, now: datetime) -> Health:
+    """Return the first thing that is wrong with a listing, or that nothing is; and what else to know."""
+    return replace(_first_trouble(facts, now), notes=tuple(_notes(facts)))
+
+
+def _first_trouble(facts: ListingFacts, now: datetime) -> Health:
+    if not facts.enabled:
+        return Health("off", "switched off", "It is switched off, so it is not checked.")
+    if facts.gone:
+        return Health("bad", "gone", "The source says that it is gone for good. Check it now to try again.")
+    if not facts.has_reader:
         return Health("bad", "no account", "No account can read it at the moment.")
-    if state_of(standing.host, now=now) == "open":
-        text = breaker_text(standing.host, now=now, subject="Its site")
-        return Health("bad", "site away", text, standing.host.open_until)
-    if standing.limited_until is not None and standing.limited_until > now:
-        return Health(
-            "warn",
-            "asked to wait",
-            "Its site asked us to wait (429), for a day at most.",
-            standing.limited_until,
+    if state_of(facts.host, now=now) == "open":
+        text = breaker_text(facts.host, now=now, subject="Its site")
+        return Health("bad", "site away", text, facts.host.open_until, facts.host_error)
+    if facts.limited_until is not None and facts.limited_until > now:
+        text = "Its site asked us to wait (429), for a day at most."
+        return Health("warn", "asked to wait", text, facts.limited_until)
+    if facts.watch.failures:
+        is_open = state_of(facts.watch, now=now) == "open"
+        text = breaker_text(facts.watch, now=now)
+        until = facts.watch.open_until if is_open else None
+        return Health("bad" if is_open else "warn", "failing", text, until, facts.error)
+    if facts.host.failures:
+        text = breaker_text(facts.host, now=now, subject="Its site")
+        return Health("warn", "site failing", text, error=facts.host_error)
+    return Health("good", "OK") if facts.looked else Health("new", "not read yet")
+
+
+def _notes(facts: ListingFacts) -> Iterator[str]:
+    if facts.warning:
+        yield f"It can be read, but something is wrong with it: {facts.warning}"
+    if facts.moved_onto:
+        yield (
+            f"It moved to the address of {facts.moved_onto}, which brings another series. Remove one of them."
         )
-    if standing.watch.failures:
-        is_open = state_of(standing.watch, now=now) == "open"
-        text = breaker_text(standing.watch, now=now)
-        until = standing.watch.open_until if is_open else None
-        return Health("bad" if is_open else "warn", "failing", text, until)
-    if standing.host.failures:
-        return Health("warn", "site failing", breaker_text(standing.host, now=now, subject="Its site"))
-    if not standing.looked:
-        return Health("new", "not read yet")
-    return Health("good", "OK")
+    elif facts.changes_keys:
+        yield "It keeps changing the IDs of its entries, so they are recognised by link and title."

@@ -10,6 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import NotFound, UserError
+from headgate.domain.listings.chapters import chapter_key, read_number
 from headgate.domain.streams.schedule import Tier
 from headgate.domain.text import MAX_TITLE_LENGTH, typed_text
 from headgate.intake.channels.requests import remove_channel
@@ -17,8 +18,10 @@ from headgate.storage.channels.requests import Holdings
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.listings import listings, series
-from headgate.storage.listings.series import NOBODY, Series, SeriesSource
+from headgate.storage.listings.series import NOBODY, Chapter, Series, SeriesSource
 from headgate.storage.notifications.follows import list_watched_channels
+
+LATEST = "latest"
 
 
 async def get_series(tx: Tx, series_id: UUID, *, user_id: UUID = NOBODY) -> Series:
@@ -35,6 +38,35 @@ async def get_source(tx: Tx, series_id: UUID, channel_id: UUID) -> SeriesSource:
         if source.channel_id == channel_id:
             return source
     raise NotFound("This series has no such source.")
+
+
+async def get_chapter(tx: Tx, whole: Series, reference: str) -> Chapter:
+    """Return a chapter by its id, by its number as people write it, or the `latest`."""
+    text = typed_text(reference).lower()
+    if text == LATEST:
+        found = await series.list_chapters(tx, whole.id, limit=1)
+    else:
+        named = await series.find_chapter(tx, whole.id, text, key=text)
+        found = [one for one in named if text in (str(one.id), one.key)] or await _numbered(tx, whole, text)
+    if not found:
+        raise NotFound(
+            f"{whole.title} has no chapter {reference!r}.", command=f"headgate series show {whole.id}"
+        )
+    if len(found) > 1:
+        raise UserError(
+            f"Several chapters of {whole.title} have the number {reference}.",
+            remedy=f"Name the volume, like 'vol. {found[0].volume or 1} ch. {found[0].number}', or the id.",
+            field="chapter",
+        )
+    return found[0]
+
+
+async def _numbered(tx: Tx, whole: Series, text: str) -> list[Chapter]:
+    number, volume = read_number(text)
+    number = number or text
+    parsed = chapter_key(number, volume, entry_key="", source="", numbers_reset=whole.numbers_reset)
+    found = await series.find_chapter(tx, whole.id, parsed.number or text, key=parsed.key)
+    return [one for one in found if one.key == parsed.key] or found
 
 
 async def rename_series(tx: Tx, series_id: UUID, title: str) -> str:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.breaker import Breaker
 from headgate.domain.streams.schedule import Tier
-from headgate.domain.words.listing_words import TROUBLES, Health, Standing, Trouble, health_of
+from headgate.domain.words.listing_words import (
+    TROUBLES,
+    Health,
+    ListingFacts,
+    Trouble,
+    TroubleWords,
+    health_of,
+)
 from headgate.kernel.logs import mask_url
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
@@ -69,8 +76,8 @@ class ListingState:
         return recent and self.key_changes > 1
 
     def health(self, *, now: datetime) -> Health:
-        """Tell in words whether it is well."""
-        standing = Standing(
+        """Say in words whether it works."""
+        facts = ListingFacts(
             enabled=self.enabled,
             gone=self.gone_at is not None,
             looked=self.succeeded_at is not None or self.swept_at is not None,
@@ -78,8 +85,13 @@ class ListingState:
             host=Breaker(self.host_failures, 0, self.host_open_until),
             limited_until=self.due_at if self.reason == "limited" else None,
             has_reader=bool(self.reader),
+            error=mask_url(self.error_message),
+            host_error=mask_url(self.host_error),
+            warning=self.warning,
+            moved_onto=self.moved_onto,
+            changes_keys=self.changes_keys(now=now),
         )
-        return health_of(standing, now=now)
+        return health_of(facts, now=now)
 
 
 @dataclass(frozen=True)
@@ -220,13 +232,13 @@ async def list_troubled_listings(tx: Tx, *, named: int = 5) -> list[TroubledList
     return await tx.all(TroubledListing, Q["list_troubled_listings"], named=named)
 
 
-def describe_troubles(troubled: Sequence[TroubledListing]) -> list[tuple[str, str]]:
+def describe_troubles(troubled: Sequence[TroubledListing]) -> list[TroubleWords]:
     """Say what is wrong with feeds and series, each trouble with what helps."""
-    told: list[tuple[str, str]] = []
-    for trouble, (finding, remedy) in TROUBLES.items():
+    told: list[TroubleWords] = []
+    for trouble, words in TROUBLES.items():
         found = [one for one in troubled if one.trouble == trouble]
         if found:
             more = found[0].total - len(found)
             feeds = ", ".join(mask_url(one.title) for one in found) + (f", and {more} more" if more else "")
-            told.append((finding.format(feeds=feeds), remedy))
+            told.append(replace(words, finding=words.finding.format(feeds=feeds)))
     return told

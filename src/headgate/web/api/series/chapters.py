@@ -9,24 +9,22 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from headgate.domain.errors import UserError
-from headgate.domain.listings.chapters import canonical_number
-from headgate.domain.text import typed_text
-from headgate.intake.listings.series import get_series
+from headgate.intake.listings.series import get_chapter, get_series
 from headgate.outflow.notifications import reading
 from headgate.storage.channels.channel_overview import ChannelPlace
 from headgate.storage.database import Tx
 from headgate.storage.listings import series
-from headgate.storage.listings.series import Chapter, ChapterPlace, Release, Series
+from headgate.storage.listings.series import Chapter, ChapterPlace, Release
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import Routes, scope
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
 
-ChapterName = Annotated[str, Query(min_length=1, max_length=100, description="A chapter's id or number.")]
+ChapterName = Annotated[
+    str, Query(min_length=1, max_length=100, description="A chapter's id or number, or `latest`.")
+]
 
 
 class ReleaseAnswer(BaseModel):
@@ -80,7 +78,7 @@ class ChaptersAnswer(BaseModel):
 
 
 class ProgressWish(BaseModel):
-    chapter: str = Field(min_length=1, max_length=100, description="A chapter's id or number.")
+    chapter: str = Field(min_length=1, max_length=100, description="A chapter's id or number, or `latest`.")
 
 
 class ProgressAnswer(BaseModel):
@@ -132,7 +130,7 @@ async def read_up_to(
     """Note a chapter and all before it as read; it never takes anything back."""
     async with site.transaction() as tx:
         known = await get_series(tx, series_id, user_id=caller.user_id)
-        chapter = await _named(tx, known, body.chapter)
+        chapter = await get_chapter(tx, known, body.chapter)
         await reading.mark_read_up_to(tx, chapter.id, user_id=caller.user_id, now=site.parts.clock.now())
         return await _progress(tx, series_id, user_id=caller.user_id)
 
@@ -144,7 +142,7 @@ async def unread_from(
     """Note a chapter and all after it as not read."""
     async with site.transaction() as tx:
         known = await get_series(tx, series_id, user_id=caller.user_id)
-        named = await _named(tx, known, chapter)
+        named = await get_chapter(tx, known, chapter)
         await reading.mark_unread_from(tx, named.id, user_id=caller.user_id, now=site.parts.clock.now())
         return await _progress(tx, series_id, user_id=caller.user_id)
 
@@ -153,17 +151,3 @@ async def _progress(tx: Tx, series_id: UUID, *, user_id: UUID) -> ProgressAnswer
     known = await get_series(tx, series_id, user_id=user_id)
     unread = await reading.count_unread(tx, [series_id], user_id=user_id)
     return ProgressAnswer(series_id=series_id, read_chapter=known.read_chapter, unread=unread[series_id])
-
-
-async def _named(tx: Tx, known: Series, reference: str) -> Chapter:
-    """Return the chapter of an id or a number; with volumes that count anew, a number may be several's."""
-    text = typed_text(reference)
-    number = canonical_number(text) or text
-    found = await series.find_chapter(tx, known.id, number, key=text.lower())
-    if not found:
-        found = await series.find_chapter(tx, known.id, text.lower(), key=number)
-    if not found:
-        raise not_found(f"There is no chapter {text} in {known.title}.")
-    if len(found) > 1:
-        raise UserError(f"Several chapters have the number {text}.", remedy="Send the id of one of them.")
-    return found[0]

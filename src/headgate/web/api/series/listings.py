@@ -10,9 +10,8 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from headgate.domain.breaker import Breaker, BreakerState, state_of
-from headgate.domain.listings.rhythm import tier_text
 from headgate.domain.streams.schedule import Tier
-from headgate.domain.words.listing_words import TROUBLES, Trouble, look_reason_text
+from headgate.domain.words.listing_words import TROUBLES, Trouble, look_reason_text, tier_text
 from headgate.intake.listings.host_pace import get_host, set_host_pace
 from headgate.intake.listings.series import check_now, pin_source
 from headgate.kernel.logs import mask_url
@@ -79,7 +78,7 @@ class ProblemAnswer(BaseModel):
 
     @classmethod
     def of(cls, one: TroubledListing) -> ProblemAnswer:
-        remedy = TROUBLES[one.trouble][1]
+        remedy = TROUBLES[one.trouble].remedy
         return cls.model_validate(vars(one) | {"title": mask_url(one.title), "remedy": remedy})
 
 
@@ -140,7 +139,7 @@ class ListingAnswer(BaseModel):
         worded = {
             "key": mask_url(listing.key),
             "title": mask_url(listing.title),
-            "tier_why": "A person chose so." if listing.tier_pinned else tier_text(listing.tier_reason),
+            "tier_why": tier_text(listing.tier_reason, pinned=listing.tier_pinned),
             "why": look_reason_text(listing.reason),
             "state": listing.health(now=now).word,
             "breaker": state_of(watch, now=now),

@@ -53,7 +53,11 @@ async def view_listings(site: Site, tx: Tx, channel_ids: Sequence[UUID]) -> dict
             state,
             state.health(now=now),
             tier_sentence(
-                state.tier, state.tier_reason, knobs=rules[state.channel_id].schedule, swept=state.swept
+                state.tier,
+                state.tier_reason,
+                knobs=rules[state.channel_id].schedule,
+                pinned=state.tier_pinned,
+                swept=state.swept,
             ),
             waits=state.enabled and state.due_at is not None and state.due_at <= now,
         )
