@@ -45,7 +45,7 @@ async def test_a_person_signs_in_and_out(live: LiveSite) -> None:
         await page.get_by_label("Name").fill("ada")
         await page.get_by_label("Password").fill("not the password")
         await page.get_by_role("button", name="Sign in").click()
-        await expect(page.get_by_role("alert")).to_have_text("The name or the password is not right.")
+        await expect(page.get_by_role("alert")).to_have_text("Wrong name or password.")
         await page.get_by_label("Password").fill(PASSWORD)
         await page.get_by_role("button", name="Sign in").click()
         await expect(page.get_by_role("heading", name="Library")).to_be_visible()
@@ -63,7 +63,7 @@ async def test_the_first_start_makes_the_administrator(live: LiveSite) -> None:
         await page.get_by_label("Name").fill("Grace")
         await page.get_by_label("Password", exact=False).first.fill(PASSWORD)
         await page.get_by_label("Password again").fill(PASSWORD)
-        await page.get_by_role("button", name="Make the administrator").click()
+        await page.get_by_role("button", name="Create administrator").click()
         await expect(page.locator(".menu summary")).to_have_text("Grace")
     assert live.complaints == []
 
@@ -73,7 +73,7 @@ async def test_the_library_fills_by_itself(live: LiveSite) -> None:
     channel_id, *_ = await fill_library(live.database, RealClock().now(), items=0)
     async with live.page() as page:
         await live.sign_in(page)
-        await expect(page.get_by_role("heading", name="Nothing caught yet")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Nothing here yet")).to_be_visible()
         await expect(page.locator("live-state")).to_have_text("Live")
         await arrive(live, channel_id, "First of all.mp4")
         await expect(page.get_by_text("First of all.mp4")).to_be_visible()
@@ -190,7 +190,7 @@ async def test_a_token_is_made_and_revoked(live: LiveSite) -> None:
         await live.sign_in(page)
         await page.goto(f"{live.url}/account")
         await page.get_by_label("Name").fill("backup script")
-        await page.get_by_role("button", name="Make a token").click()
+        await page.get_by_role("button", name="Create token").click()
         token = await page.locator("#fresh-token").inner_text()
         answer = await page.request.get(f"{live.url}/api/v1/me", headers={"authorization": f"Bearer {token}"})
         assert answer.ok

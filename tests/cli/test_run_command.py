@@ -54,8 +54,8 @@ def test_without_runs_it_is_said_how_to_begin_one(ledger: Ledger) -> None:
 
 def test_saving_and_previewing_a_reminder_shows_the_forecast_of_its_next_fire(sender: Ledger) -> None:
     said = sender.said("reminder", "create", *PLAN, *WHOLE_DAY, "--title", "Weed")
-    assert "All 3 groups are reached by " in said
-    assert "All 3 groups are reached by " in sender.said("reminder", "preview", "Weed")
+    assert "3 groups, done by about " in said
+    assert "3 groups, done by about " in sender.said("reminder", "preview", "Weed")
     forecast = sender.document("reminder", "preview", "Weed")["forecast"]
     assert (forecast["targets"], forecast["messages"], forecast["queued"]) == (3, 6, 0)
     assert sender.document("reminder", "create", *PLAN, "--dry-run")["forecast"]["targets"] == 3
@@ -63,7 +63,7 @@ def test_saving_and_previewing_a_reminder_shows_the_forecast_of_its_next_fire(se
 
 def test_a_run_begins_now_and_is_shown_with_its_forecast(sender: Ledger) -> None:
     said = sender.said("reminder", "run", "Water")
-    assert said.startswith("All 3 groups are reached by ")
+    assert said.startswith("3 groups, done by about ")
     (run,) = sender.document("run", "list")
     assert f"`headgate run show {run['id']}`" in said
     assert (run["state"], run["trigger"], run["total"], run["pending"]) == ("waiting", "person", 3, 3)
@@ -71,7 +71,7 @@ def test_a_run_begins_now_and_is_shown_with_its_forecast(sender: Ledger) -> None
     assert "waiting: waits for its turn" in shown
     assert "0 of 3 groups, 3 pending" in shown
     assert "0 of 6 sent" in shown
-    assert "All 3 groups are reached by" in shown
+    assert "3 groups, done by about" in shown
     document = sender.document("run", "show", run["id"])
     assert (document["parts"], document["messages"], document["forecast"]["messages"]) == (2, 6, 6)
 
@@ -197,7 +197,7 @@ def test_another_account_sends_the_rest(sender: Ledger) -> None:
     assert "may get it twice" in sender.refused("run", "remainder", old, "beacon", "--include-uncertain")
     said = sender.said("run", "remainder", old, "beacon")
     assert "beacon sends the rest of Water to 1 group: run " in said
-    assert "The only group is reached by" in said
+    assert "1 group, done by about" in said
     rest = sender.document("run", "list")[0]
     assert (rest["account_name"], rest["remainder_of"], rest["total"]) == ("beacon", old, 1)
     assert f"run {old}" in sender.said("run", "show", rest["id"])

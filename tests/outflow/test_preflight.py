@@ -79,7 +79,7 @@ async def test_without_a_lane_the_connectors_pace_counts(plans: PlansBench) -> N
     assert outlook.forecast.ends_at is not None
     assert timedelta(minutes=28) < outlook.forecast.ends_at - fire_at < timedelta(minutes=30)
     assert outlook.reaches_all
-    assert outlook.text.startswith("All 60 groups are reached by 2026-03-02 09:2")
+    assert outlook.text.startswith("60 groups, done by about 2026-03-02 09:2")
     assert await plans.values("select count(*) from lane") == [0]
 
 
@@ -179,7 +179,7 @@ async def test_an_account_that_cannot_send_is_named_first(plans: PlansBench) -> 
     await plans.rows("update account set state = 'needs_login', state_reason = 'The session ended.'")
     outlook = await plans.do(lambda tx: ahead(plans).of_draft(tx, draft))
     assert outlook.text.startswith(
-        "Nothing is sent while main must sign in again (The session ended). If it could: The only group is"
+        "Nothing is sent while main must sign in again (The session ended). If it could: 1 group, done by"
     )
 
 

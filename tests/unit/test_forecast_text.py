@@ -34,10 +34,10 @@ def foreseen(**values: object) -> Forecast:
 @pytest.mark.parametrize(
     ("forecast", "sentence"),
     [
-        (foreseen(), f"All 1,000 groups are reached by {AT}."),
+        (foreseen(), f"1,000 groups, done by about {AT}."),
         (
             foreseen(carried_windows=2),
-            f"All 1,000 groups are reached by {AT}, in 2 further delivery windows.",
+            f"1,000 groups, done by about {AT}, in 2 further delivery windows.",
         ),
         (
             foreseen(targets_reached=412, targets_unreached=588, saturated_until_close=True),
@@ -65,4 +65,4 @@ def test_other_runs_on_the_account_are_named() -> None:
 
 def test_nothing_to_send_and_one_group_are_said_so() -> None:
     assert in_words(foreseen(), Plan(0, 1, Window(), "stop", NOON)) == "There is nothing left to send."
-    assert "The only group is reached by" in in_words(foreseen(), Plan(2, 2, Window(), "stop", NOON))
+    assert "1 group, done by about" in in_words(foreseen(), Plan(2, 2, Window(), "stop", NOON))

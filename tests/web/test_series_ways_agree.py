@@ -195,7 +195,7 @@ async def test_who_follows_a_source_by_itself_is_not_told_that_nothing_comes(wor
     async with person(world) as client:
         await client.post(f"{API}/follows", json={"channel_id": str(made.channel_id)})
         page = plain((await client.get(made.path)).text)
-        assert "but 1 source of it: new chapters there are told to you." in page
+        assert "On for 1 source only." in page
         assert f'action="/channels/{made.channel_id}/unfollow"' in (await client.get("/channels")).text
 
 

@@ -46,7 +46,7 @@ async def test_people_get_a_page(world: WebWorld) -> None:
     async with world.client() as client:
         answer = await client.get("/nowhere")
     assert answer.status_code == 404
-    assert "There is nothing here." in answer.text
+    assert "Page not found." in answer.text
 
 
 async def test_a_fragment_is_sent_to_the_sign_in_as_a_whole(world: WebWorld) -> None:

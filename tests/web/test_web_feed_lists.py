@@ -28,14 +28,14 @@ async def test_a_list_is_taken_and_each_refusal_explained(stage: SeriesStage) ->
     document = write_opml(feeds, title="Mine", now=stage.web.clock.now())
     async with stage.web.signed_in() as client:
         assert f'href="{PAGE}"' in (await client.get("/series/add")).text
-        assert "Follow these feeds" in (await client.get(PAGE)).text
+        assert "Import</button>" in (await client.get(PAGE)).text
         answer = await send(client, document)
         again = text_of(await send(client, document))
     text = text_of(answer)
-    assert "2 feeds are followed now" in text
-    assert "1 cannot be followed" in text
+    assert "2 feeds added" in text
+    assert "1 cannot be added" in text
     assert "geheim-4711" not in answer.text
-    assert "No feed is new 2 were here already" in again
+    assert "No new feeds 2 were already here" in again
 
 
 async def test_what_is_no_list_is_refused_with_the_reason(stage: SeriesStage) -> None:

@@ -36,7 +36,7 @@ async def test_an_empty_library_says_what_to_do(world: WebWorld) -> None:
     async with world.signed_in() as client:
         assert "headgate demo" in (await client.get("/")).text
         await world.add_channel()
-        assert "1 channels are being followed" in (await client.get("/")).text
+        assert "Headgate reads 1 channels" in (await client.get("/")).text
 
 
 async def test_items_are_listed_newest_caught_first(world: WebWorld) -> None:
@@ -187,7 +187,7 @@ async def test_administrators_see_what_gave_up(world: WebWorld) -> None:
     async with world.signed_in() as client:
         page = (await client.get("/jobs")).text
     assert "the channel is private now" in page
-    assert "Nothing waits" in page
+    assert "No jobs" in page
 
 
 API_PATHS = {

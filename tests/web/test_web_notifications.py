@@ -26,9 +26,9 @@ async def test_an_empty_list_says_what_to_do(world: WebWorld) -> None:
     async with world.signed_in() as client:
         page = await client.get("/notifications")
         unread = await client.get("/notifications?unread=true")
-    assert "Nothing to tell yet" in page.text
+    assert "No notifications yet" in page.text
     assert 'aria-label="Notifications"' in page.text
-    assert "Everything is read" in unread.text
+    assert "All read" in unread.text
 
 
 async def test_notifications_are_grouped_by_the_days_of_the_reader(world: WebWorld) -> None:
@@ -120,18 +120,18 @@ async def test_an_address_is_added_tested_switched_renamed_and_removed(
         assert "secret-word" not in page.text
         assert "token-4711" not in page.text
         path = f"/account/addresses/{await _address_id(world)}"
-        assert "The test went out." in (await post(client, f"{path}/test")).text
+        assert "Test sent." in (await post(client, f"{path}/test")).text
         assert receiver.texts == ["Headgate\nThis is a test. Notifications will arrive here."]
         receiver.answers.append(500)
         failed = await post(client, f"{path}/test")
-        assert (failed.status_code, "The test did not go out: " in failed.text) == (422, True)
+        assert (failed.status_code, "The test was not sent: " in failed.text) == (422, True)
         assert (await post(client, f"{path}/switch", enabled="false")).status_code == 303
         assert "Switch on My phone" in text_of(await client.get(HOME))
         await post(client, f"{path}/rename", name="Old phone")
         assert "<h1>Old phone</h1>" in (await client.get(path)).text
         assert "Remove this address?" in (await client.get(f"{path}/remove")).text
         await post(client, f"{path}/remove")
-        assert "You have none" in (await client.get(HOME)).text
+        assert "No addresses yet" in (await client.get(HOME)).text
         assert (await client.get(path)).status_code == 404
 
 
@@ -153,7 +153,7 @@ async def test_what_went_out_is_listed_and_what_failed_sent_again(
         address_id, push_id = await _address_id(world), uuid4()
         told = await tell(world, await user_id_of(world), "Tidewater")
         path = f"/account/addresses/{address_id}"
-        assert "Nothing went out yet" in (await client.get(path)).text
+        assert "Nothing sent yet" in (await client.get(path)).text
         await raw(
             world,
             "insert into push"
@@ -173,7 +173,7 @@ async def test_what_went_out_is_listed_and_what_failed_sent_again(
         page = await client.get(path)
         assert "Tidewater Chapter 7 no answer failed 5" in text_of(page)
         assert (await post(client, f"{path}/repeat", push=str(push_id))).status_code == 303
-        assert "planned" in (await client.get(path)).text
+        assert ">pending<" in (await client.get(path)).text
         again = await post(client, f"{path}/repeat", push=str(push_id))
         assert "This cannot be sent again." in again.text
 
@@ -213,7 +213,7 @@ async def test_follows_are_listed_switched_and_ended(world: WebWorld) -> None:
         refused = await post(client, path, per="chapter")
         assert "A follow without list and push tells nothing." in refused.text
         await post(client, f"{path}/end")
-        assert "You do not follow it" in (await client.get(made.path)).text
+        assert "Off. Press" in (await client.get(made.path)).text
 
 
 async def test_many_follows_come_in_pages(world: WebWorld) -> None:

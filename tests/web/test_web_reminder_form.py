@@ -38,7 +38,7 @@ async def test_a_form_becomes_a_reminder(world: WebWorld) -> None:
     assert [part.text for part in full.parts] == ["Dear {group}", "Bye"]
     assert [target.title for target in full.targets] == ["a", "b"]
     assert "Daily at 09:00 · UTC" in text_of(page)
-    assert "All 2 groups are reached by 2026-05-05 09:0" in text_of(page)
+    assert "2 groups, done by about 2026-05-05 09:0" in text_of(page)
 
 
 async def test_errors_stand_beside_their_fields_and_nothing_typed_is_lost(world: WebWorld) -> None:
@@ -228,7 +228,7 @@ async def test_what_will_happen_is_told_before_saving(world: WebWorld) -> None:
         page = text_of(await send_form(client, fields, "look"))
     assert "Tue 2026-05-05 09:00" in page
     assert "It is Tuesday" in page
-    assert "All 2 groups are reached by" in page
+    assert "2 groups, done by about" in page
     assert "All messages are byte-identical" in page
     assert "Still to do Give it a title." in page
 

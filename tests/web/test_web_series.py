@@ -15,9 +15,9 @@ async def test_an_empty_shelf_says_what_to_do(world: WebWorld) -> None:
     async with world.signed_in() as client:
         page = await client.get("/series")
         followed = await client.get("/series?followed=true")
-    assert "No series is here yet" in page.text
+    assert "No series yet" in page.text
     assert 'href="/series/add"' in page.text
-    assert "You follow no series yet" in followed.text
+    assert "No notifications yet" in followed.text
 
 
 async def test_the_shelf_tells_how_far_a_series_is_and_the_reader(world: WebWorld) -> None:
@@ -62,10 +62,10 @@ async def test_a_series_is_followed_from_the_shelf_and_only_these_are_shown(worl
         again = await post(client, f"{made.path}/follow", back="https://evil.example/")
         assert again.headers["location"] == "/"
         text = text_of(await client.get("/series?followed=true"))
-        assert "Following Tidewater: stop" in text
+        assert "Notifications on for Tidewater: stop" in text
         assert "Paper Cranes" not in text
         await post(client, f"{made.path}/unfollow", back="/series")
-        assert "You follow no series yet" in (await client.get("/series?followed=true")).text
+        assert "No notifications yet" in (await client.get("/series?followed=true")).text
         assert (await post(client, f"/series/{uuid4()}/follow")).status_code == 422
 
 
@@ -121,7 +121,7 @@ async def test_reading_goes_up_to_a_chapter_and_back(world: WebWorld) -> None:
 async def test_how_to_be_told_is_kept_and_faults_are_said(world: WebWorld) -> None:
     made = await add_series(world, "Tidewater", "1")
     async with world.signed_in() as client:
-        assert "You do not follow it" in (await client.get(made.path)).text
+        assert "Off. Press" in (await client.get(made.path)).text
         path = f"{made.path}/switches"
         await post(client, path, in_app="true", per="source", languages="en, pt_BR")
         page = await client.get(made.path)
@@ -145,13 +145,13 @@ async def test_a_source_says_in_words_how_it_stands(world: WebWorld) -> None:
     async with world.signed_in() as client:
         text = text_of(await client.get(made.path))
         assert "Checked every 5 minutes, because it publishes about every day" in text
-        assert "Next look in 4 min" in text
+        assert "Next check in 4 min" in text
         assert "Last read 1 min ago" in text
         fail = "update watch set failures = 6, open_until = $1, error_message = 'no answer'"
         await raw(world, fail, START + timedelta(minutes=9))
         text = text_of(await client.get(made.path))
         assert "It failed 6 times in a row and is left alone for a while; then one try decides." in text
-        assert "It is tried again in 9 min . The last error: no answer" in text
+        assert "Next try in 9 min . Last error: no answer" in text
         channels = text_of(await client.get("/channels"))
         assert "failing read 1 min ago It failed 6 times in a row" in channels
 
@@ -163,7 +163,7 @@ async def test_a_source_is_looked_at_now_pinned_and_taken_away(world: WebWorld) 
     async with world.signed_in() as client:
         await post(client, f"{path}/look")
         page = await client.get(made.path)
-        assert "Next look now , somebody asked for it" in text_of(page)
+        assert "Next check now , somebody asked for it" in text_of(page)
         assert "every 3s" in page.text
         await post(client, f"{path}/tier", tier="COLD")
         assert "Checked every 4 hours, because a person chose so." in (await client.get(made.path)).text
@@ -173,7 +173,7 @@ async def test_a_source_is_looked_at_now_pinned_and_taken_away(world: WebWorld) 
         assert (await post(client, f"{path}/tier", tier="BOILING")).status_code == 422
         assert (await post(client, f"{made.path}/sources/{uuid4()}/look")).status_code == 404
         question = await client.get(f"{path}/remove")
-        assert "Take “Tidewater on the site” away from this series?" in question.text
+        assert "Remove “Tidewater on the site” from this series?" in question.text
         await post(client, f"{path}/remove")
         page = (await client.get(made.path)).text
         assert "Harbour Scans" not in page
@@ -215,16 +215,16 @@ async def test_a_series_is_found_added_and_followed(world: WebWorld) -> None:
         form = await client.get("/series/add")
         assert "Simulated platform" in form.text
         found = await client.get("/series/add?platform=simulated&q=sky")
-        assert "This was found Sky harbour sky" in text_of(found)
+        assert "Found Sky harbour sky" in text_of(found)
         nothing = await client.get("/series/add?platform=simulated&q=moon")
-        assert "Nothing was found for “moon”" in nothing.text
+        assert "Nothing found for “moon”" in nothing.text
         strange = await client.get("/series/add?platform=myspace&q=moon")
         assert "there is no connector for the platform" in strange.text
         fields = {"platform": "simulated", "q": "sky", "pick": "sky", "title": "Sky harbour", "key": "sky"}
         added = await post(client, "/series/add", kind="series", follow="true", **fields)
         assert added.status_code == 303
         page = text_of(await client.get(added.headers["location"]))
-        assert "Sky harbour 1 source Following" in page
+        assert "Sky harbour 1 source Notifications on" in page
         assert "No chapter yet" in page
         again = await post(client, "/series/add", kind="series", **fields)
         assert again.headers["location"] == added.headers["location"]
@@ -255,7 +255,7 @@ async def test_a_feed_brings_posts_or_by_a_pattern_chapters(world: WebWorld) -> 
         assert "Nothing was picked." in unpicked.text
         posts = await post(client, "/series/add", **fields, brings="posts", follow="true")
         assert posts.headers["location"] == "/channels"
-        assert "Following Sky: stop" in text_of(await client.get("/channels"))
+        assert "Notifications on for Sky: stop" in text_of(await client.get("/channels"))
         chapters = await post(
             client,
             "/series/add",
@@ -269,7 +269,7 @@ async def test_a_feed_brings_posts_or_by_a_pattern_chapters(world: WebWorld) -> 
         assert "2 sources" in text
         assert "Pattern Tidewater {number}*" in text
         more = await client.get(f"/series/add?series={made.series_id}&q=sky&platform=simulated")
-        assert "It becomes one more source of Tidewater" in more.text
+        assert "It becomes another source of Tidewater" in more.text
 
 
 async def test_posts_in_the_library_lead_to_where_they_are_from(world: WebWorld) -> None:

@@ -32,16 +32,16 @@ log = get_logger("web")
 _STATUS = {NotFound: 404, Forbidden: 403}
 _FOR_PROGRAMS = ("/api/", "/events", "/metrics", "/readyz", "/healthz")
 _WORDS = {
-    400: "That request makes no sense.",
+    400: "The request is not valid.",
     401: "Sign in first.",
     403: "You may not do this.",
-    404: "There is nothing here.",
+    404: "Page not found.",
     405: "This cannot be done here.",
-    413: "That is too large.",
-    422: "Something in the request is not as it should be.",
+    413: "Too large.",
+    422: "Something in the request is not valid.",
     429: "Too many attempts.",
     500: "Something went wrong on our side. It was logged.",
-    503: "The database is away. It is being waited for; try again in a moment.",
+    503: "The database cannot be reached. Try again in a moment.",
 }
 
 

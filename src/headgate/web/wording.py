@@ -44,7 +44,6 @@ def size(size_bytes: int) -> str:
 
 
 def relative(at: datetime, now: datetime) -> str:
-    """Return how long ago a time was, without a line break in it."""
     return unbroken(times.relative(at, now))
 
 
@@ -53,7 +52,8 @@ def share(part: float) -> str:
 
 
 def unbroken(text: str) -> str:
-    return text.replace(" ", "\u00a0")
+    """Keep a number and its unit on one line."""
+    return re.sub(r"(?<=\d) ", "\u00a0", text)
 
 
 def outside(url: str) -> str:

@@ -40,11 +40,11 @@ def _ending(forecast: Forecast, plan: Plan) -> str:
             f"{rest:,} of {_groups(total)} {are} not reached before the delivery window closes on {at};"
             f" {reached:,} {'is' if reached == 1 else 'are'}."
         )
-    everyone = "The only group is" if total == 1 else f"All {_groups(total)} are"
     if forecast.carried_windows:
         windows = "window" if forecast.carried_windows == 1 else "windows"
-        return f"{everyone} reached by {at}, in {forecast.carried_windows} further delivery {windows}."
-    return f"{everyone} reached by {at}."
+        more = f", in {forecast.carried_windows} further delivery {windows}"
+        return f"{_groups(total)}, done by about {at}{more}."
+    return f"{_groups(total)}, done by about {at}."
 
 
 def _wall(at: datetime, plan: Plan) -> str:

@@ -57,9 +57,7 @@ async def sign_in(
         page.headers["retry-after"] = str(throttled.wait_s)
         return page
     if user is None:
-        page = await _login_page(
-            site, target=next, name=name, problem="The name or the password is not right."
-        )
+        page = await _login_page(site, target=next, name=name, problem="Wrong name or password.")
         page.status_code = 401
         return page
     return await _come_in(request, site, user, local_path(next))

@@ -57,7 +57,7 @@ async def test_address(site: CurrentSite, caller: CurrentCaller, address_id: UUI
     except UserError as error:
         return await render_telling(site, caller, Said(problems={name: str(error)}))
     if outcome.state == "sent":
-        return await render_telling(site, caller, Said(done={name: "The test went out. Did it arrive?"}))
+        return await render_telling(site, caller, Said(done={name: "Test sent. Did it arrive?"}))
     return await render_telling(site, caller, Said(problems={name: _why(outcome)}))
 
 
@@ -92,9 +92,9 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, address_id: UUID)
         part="account",
         back=HOME,
         question="Remove this address?",
-        texts=["Nothing goes out to it any more, and what went out is forgotten. Your list stays."],
+        texts=["Nothing is sent to it any more, and its history is deleted. Your list stays."],
         action=f"/account/addresses/{address_id}/remove",
-        button="Remove it",
+        button="Remove address",
         is_grave=True,
     )
     return ask(site, caller, decision)
@@ -172,5 +172,5 @@ async def _page(
 
 def _why(outcome: Outcome) -> str:
     if outcome.state == "uncertain":
-        return f"Nobody knows whether the test arrived: {outcome.error}"
-    return f"The test did not go out: {outcome.error}"
+        return f"The test may or may not have arrived: {outcome.error}"
+    return f"The test was not sent: {outcome.error}"

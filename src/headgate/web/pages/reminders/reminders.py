@@ -106,9 +106,9 @@ async def ask_delete(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID
         about=known.title,
         back=f"/reminders/{reminder_id}",
         question="Delete this reminder?",
-        texts=["It goes with its messages and the history of its runs, for good. Archiving it keeps them."],
+        texts=["This deletes its messages and the history of its runs. Archive it to keep them."],
         action=f"/reminders/{reminder_id}/delete",
-        button="Delete for good",
+        button="Delete reminder",
         is_grave=True,
     )
     return ask(site, caller, decision)
@@ -141,7 +141,7 @@ async def ask_run(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -
     decision = Decision(
         about=known.title,
         back=f"/reminders/{reminder_id}",
-        question="Send it a second time?" if under_way else "Run it now?",
+        question="Send it again?" if under_way else "Run now?",
         texts=texts,
         warning=warning,
         action=f"/reminders/{reminder_id}/run",
@@ -188,10 +188,10 @@ async def ask_test(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) 
         about=known.title,
         back=f"/reminders/{reminder_id}",
         question="Send a test to one group",
-        texts=["It is sent at once, before everything else and at any hour, and counts for nothing."],
+        texts=["It is sent at once, at any hour, and does not count as a run."],
         choices=[Choice("target", "Group", [(one.title, "") for one in found], typed=True)],
         action=f"/reminders/{reminder_id}/test",
-        button="Send the test",
+        button="Send test",
     )
     return ask(site, caller, decision)
 

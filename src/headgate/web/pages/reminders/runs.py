@@ -107,7 +107,7 @@ async def ask_cancel(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> 
         about=run.title,
         back=f"/runs/{run_id}",
         question="Cancel this run?",
-        texts=[f"{amount(run.pending, 'group')} will not get the message. What is on its way arrives."],
+        texts=[f"{amount(run.pending, 'group')} will not get the message. What is being sent still arrives."],
         action=f"/runs/{run_id}/cancel",
         button="Cancel the run",
         is_grave=True,
@@ -130,16 +130,14 @@ async def ask_retry(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> R
         label = f"Also {amount(run.skipped, 'skipped one')}"
         ticks.append(Tick("skipped", label, is_on=not run.failed))
     if run.uncertain:
-        label = f"Also {amount(run.uncertain, 'uncertain one')}; there it may arrive twice"
+        label = f"Also {amount(run.uncertain, 'uncertain one')}; it may arrive twice"
         ticks.append(Tick("uncertain", label))
-    failed = (
-        f"{amount(run.failed, 'group')} failed and will be tried again." if run.failed else "None failed."
-    )
+    failed = f"{amount(run.failed, 'group')} failed and will be retried." if run.failed else "None failed."
     decision = Decision(
         about=run.title,
         back=f"/runs/{run_id}",
         question="Send again?",
-        texts=[failed, "Messages that were sent are not sent again."],
+        texts=[failed, "Messages that were sent are not repeated."],
         ticks=ticks,
         action=f"/runs/{run_id}/retry",
         button="Send again",
@@ -201,7 +199,7 @@ async def ask_remainder(site: CurrentSite, caller: CurrentCaller, run_id: UUID) 
             [
                 Tick(
                     "uncertain",
-                    f"Also {amount(run.uncertain, 'uncertain one')}; there it may arrive twice",
+                    f"Also {amount(run.uncertain, 'uncertain one')}; it may arrive twice",
                 )
             ]
             if run.uncertain and others

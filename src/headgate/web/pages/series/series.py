@@ -155,11 +155,11 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) 
         back=f"/series/{series_id}",
         question="Remove this series?",
         texts=[
-            "Its chapters go for good, with how far everybody has read them and who follows them.",
-            "Sources that are there for this series alone go too; others stay among the channels.",
+            "This deletes its chapters, everyone’s reading progress and notifications.",
+            "Sources that no other series uses are deleted too; the others stay among the channels.",
         ],
         action=f"/series/{series_id}/remove",
-        button="Remove for good",
+        button="Remove series",
         is_grave=True,
     )
     return ask(site, caller, decision)

@@ -55,13 +55,13 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID, 
         about=known.title,
         part="series",
         back=f"/series/{series_id}",
-        question=f"Take “{source.title}” away from this series?",
+        question=f"Remove “{source.title}” from this series?",
         texts=[
-            "If it is there for this series alone, it goes with everything that it brought.",
-            "If not, it stays among the channels, and what it brought stays here, struck through.",
+            "If no other series uses it, it is deleted with everything that it brought.",
+            "Otherwise it stays among the channels, and its chapters stay here, struck through.",
         ],
         action=f"/series/{series_id}/sources/{channel_id}/remove",
-        button="Take it away",
+        button="Remove source",
         is_grave=True,
     )
     return ask(site, caller, decision)
