@@ -169,7 +169,7 @@ async def test_a_series_is_followed_on_all_pages_or_on_none(world: WebWorld) -> 
         async def states() -> set[bool]:
             """Return whether it is followed, as all places say it."""
             shelf, page, channels = [
-                "Following" in plain((await client.get(path)).text)
+                "Notifications on" in plain((await client.get(path)).text)
                 for path in ("/series", made.path, "/channels")
             ]
             answer = (await client.get(API + made.path)).json()
