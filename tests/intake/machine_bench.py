@@ -19,7 +19,7 @@ from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import load_settings
 from headgate.lanes.links import AccountRef
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
-from headgate.testing.listener import Listener
+from headgate.testing.listener import LinkListener
 from headgate.testing.simulator.checks import check_always, check_rest
 from headgate.testing.simulator.database import SHADOW_NOW, StagedDatabase
 from headgate.testing.simulator.lines import Lines
@@ -89,7 +89,7 @@ class MachineBench:
         self.parts = self._build()
         self.stepper = Stepper(self.parts.execution, await self.lines.open(), uuid4(), HEARTBEAT_S)
         self.live: LiveIntake | None = None
-        self.listener: Listener | None = None
+        self.listener: LinkListener | None = None
 
     async def die(self) -> None:
         """End the process, and begin another one."""
@@ -132,7 +132,7 @@ class MachineBench:
         """Listen anew; whatever was not written is lost."""
         await self._stop_listening()
         account = await self.account()
-        self.listener = Listener(await self.parts.links.link(account))
+        self.listener = LinkListener(await self.parts.links.link(account))
         await self.listener.start()
         manifest = self.parts.links.manifest(account.platform)
         self.live = LiveIntake(account, manifest, self.database, self.clock, self.parts.ids, self.parts.rules)

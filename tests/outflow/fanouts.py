@@ -9,7 +9,7 @@ from typing import Any
 
 from headgate.testing.platform.errors import SimTimeout
 from headgate.testing.platform.faults import FaultRates
-from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript, Happening
+from headgate.testing.simulator.fanout import Fanout, FanoutEvent, FanoutOutcome, FanoutScript
 from headgate.testing.simulator.theatre import Theatre
 
 Doing = Callable[[Fanout], Awaitable[None]]
@@ -17,7 +17,7 @@ Doing = Callable[[Fanout], Awaitable[None]]
 
 async def play(theatre: Theatre, script: FanoutScript, *happenings: tuple[float, Doing]) -> FanoutOutcome:
     """Play a fan-out and let things happen at their seconds; it must pass its judgement."""
-    listed = tuple(Happening(at_s, do) for at_s, do in happenings)
+    listed = tuple(FanoutEvent(at_s, do) for at_s, do in happenings)
     outcome = await theatre.fan_out(1, replace(script, happenings=listed))
     assert outcome.failures == []
     return outcome

@@ -11,7 +11,7 @@ from headgate.outflow.sending.flights import SEND_TIMEOUT_S, SETTLE_S
 from headgate.testing.platform.errors import SimFlood
 from headgate.testing.platform.profiles import PRESETS, plain
 from headgate.testing.simulator import Theatre
-from headgate.testing.simulator.fanout import START, Fanout, FanoutScript, Happening
+from headgate.testing.simulator.fanout import START, Fanout, FanoutEvent, FanoutScript
 from headgate.testing.simulator.stage import AT_WORK
 
 pytestmark = pytest.mark.once
@@ -56,7 +56,7 @@ async def test_a_message_that_may_have_been_sent_is_not_failed_because_its_group
     sql = "select d.state as delivery, p.state as part from delivery d join part p on p.run_id = d.run_id"
     happenings = ((0, lose_answer()), (4, leave_group), (300, noting(rows, sql)))
     script = FanoutScript(
-        targets=1, parts=ONE, profile=plain, happenings=[Happening(at_s, do) for at_s, do in happenings]
+        targets=1, parts=ONE, profile=plain, happenings=[FanoutEvent(at_s, do) for at_s, do in happenings]
     )
     outcome = await theatre.fan_out(1, script)
     assert rows == [{"delivery": "uncertain", "part": "uncertain"}]

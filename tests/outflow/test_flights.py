@@ -15,8 +15,8 @@ from headgate.domain.pacing import Permit
 from headgate.kernel.clock import VirtualClock
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow.sending.flights import SEND_TIMEOUT_S, Flight, Landed, Runway, landed
-from headgate.outflow.sending.hold import Hold
+from headgate.outflow.sending.flights import SEND_TIMEOUT_S, MessageSender, PendingSend, SendOutcome, landed
+from headgate.outflow.sending.hold import SenderLease
 from headgate.storage.jobs.leases import Lease
 from headgate.storage.sending.sending import Share
 
@@ -54,26 +54,26 @@ class Airport:
         self.clock = VirtualClock(NOW)
         lanes = Lanes(NOBODY, self.clock)
         account = AccountRef(uuid4(), "platform", "main", established=True)
-        hold = Hold(NOBODY, self.clock, Lease("send", uuid4(), "send", 60.0, deadline_s=60.0))
-        self.runway = Runway(account, Links({}, lanes, NOBODY), lanes, self.clock, hold)
+        hold = SenderLease(NOBODY, self.clock, Lease("send", uuid4(), "send", 60.0, deadline_s=60.0))
+        self.runway = MessageSender(account, Links({}, lanes, NOBODY), lanes, self.clock, hold)
         self.platform = Platform()
         self.timekeeper = asyncio.create_task(self.runway.keep_time())
 
     def flight(
         self, target: str, *, doubtful: bool = False, in_s: float = 0.0, repeat_until_s: float | None = None
-    ) -> Flight:
+    ) -> PendingSend:
         """Return a message that leaves so many seconds from now."""
         share = Share(
             1, target, target, NOW, 1, "k", 0, "Hello", None, doubtful, None, None, None, None, None
         )
         due_at_s = self.clock.monotonic() + in_s
         permit = Permit(owner="main", kind="send", epochs={}, due_at_s=due_at_s, void_at_s=due_at_s + 2.0)
-        return Flight(share, Part("Hello"), permit, last=True, repeat_until_s=repeat_until_s)
+        return PendingSend(share, Part("Hello"), permit, last=True, repeat_until_s=repeat_until_s)
 
-    def launch(self, flight: Flight) -> asyncio.Task[Landed]:
+    def launch(self, flight: PendingSend) -> asyncio.Task[SendOutcome]:
         return asyncio.create_task(self.runway.send(cast("Link", self.platform), flight))
 
-    def send(self, target: str) -> asyncio.Task[Landed]:
+    def send(self, target: str) -> asyncio.Task[SendOutcome]:
         return self.launch(self.flight(target))
 
     async def wait(self, seconds: float) -> None:

@@ -15,7 +15,7 @@ from telling_bench import TellingBench
 from headgate.connectors.apprise_out import NOT_FOR_MEMBERS
 from headgate.connectors.push_guard import Barred, guarded
 from headgate.domain.errors import UserError
-from headgate.outflow.notifications.push_out import Outcome
+from headgate.outflow.notifications.push_out import PushOutcome
 from headgate.storage.access.users import Role
 
 NAME = "push.example"
@@ -45,7 +45,7 @@ async def add(telling: TellingBench, url: str, *, owner: Role = "member", adder:
     return await telling.addresses.add(telling.database, url, name="phone", user_id=user, role=adder), user
 
 
-async def push(telling: TellingBench, address: Any, user: Any) -> Outcome:
+async def push(telling: TellingBench, address: Any, user: Any) -> PushOutcome:
     return await telling.addresses.test(telling.database, address, user_id=user)
 
 
@@ -59,7 +59,7 @@ async def test_a_name_that_moves_inside_after_it_was_added_is_not_connected_to(
     resolver = MovingName(OUTSIDE, "127.0.0.1")
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
     address, user = await add(telling, named(telling.receiver))
-    assert await push(telling, address, user) == Outcome("failed", NOT_FOR_MEMBERS)
+    assert await push(telling, address, user) == PushOutcome("failed", NOT_FOR_MEMBERS)
     assert telling.receiver.calls == 0
     assert resolver.asked >= 2
 
@@ -76,14 +76,14 @@ async def test_who_is_no_administrator_any_more_pushes_as_a_member(telling: Tell
     address, user = await add(telling, telling.receiver.url, owner="admin")
     assert (await push(telling, address, user)).state == "sent"
     await telling.rows("update app_user set role = 'member'")
-    assert await push(telling, address, user) == Outcome("failed", NOT_FOR_MEMBERS)
+    assert await push(telling, address, user) == PushOutcome("failed", NOT_FOR_MEMBERS)
     assert telling.receiver.calls == 1
 
 
 async def test_what_acts_on_the_machine_is_refused_at_the_push_as_well(telling: TellingBench) -> None:
     address, user = await add(telling, "syslog://", owner="admin")
     await telling.rows("update app_user set role = 'member'")
-    assert await push(telling, address, user) == Outcome("failed", NOT_FOR_MEMBERS)
+    assert await push(telling, address, user) == PushOutcome("failed", NOT_FOR_MEMBERS)
 
 
 async def test_an_address_that_was_added_with_less_than_the_owners_role_stays_so(
@@ -92,7 +92,7 @@ async def test_an_address_that_was_added_with_less_than_the_owners_role_stays_so
     """A lesser token of an administrator adds a name, and the name moves inside."""
     monkeypatch.setattr(socket, "getaddrinfo", MovingName(OUTSIDE, "127.0.0.1"))
     address, user = await add(telling, named(telling.receiver), owner="admin", adder="member")
-    assert await push(telling, address, user) == Outcome("failed", NOT_FOR_MEMBERS)
+    assert await push(telling, address, user) == PushOutcome("failed", NOT_FOR_MEMBERS)
     assert telling.receiver.calls == 0
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import pytest
 from full_set import PLAYS
 
-from headgate.testing.simulator import Outcome, Theatre
+from headgate.testing.simulator import PlayOutcome, Theatre
 
 PER_TEST = 10
 FAULTS = "wild"
 
 
-async def play(theatre: Theatre, seeds: range, faults: str) -> list[Outcome]:
+async def play(theatre: Theatre, seeds: range, faults: str) -> list[PlayOutcome]:
     return [await theatre.play(seed, faults) for seed in seeds]
 
 

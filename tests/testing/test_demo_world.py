@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from headgate.testing import SimulatedConnector, VirtualClock, World, build_demo_world
-from headgate.testing.listener import Listener
+from headgate.testing.listener import LinkListener
 
 pytestmark = pytest.mark.once
 
@@ -74,7 +74,7 @@ async def test_about_one_thing_happens_every_product_minute_or_two() -> None:
     clock = VirtualClock(OPENED_AT)
     world = build_demo_world(1, clock)
     world.profile = world.profile.but(latency_s=0)
-    listeners = [Listener(await SimulatedConnector(world).open(name, {})) for name in world.accounts]
+    listeners = [LinkListener(await SimulatedConnector(world).open(name, {})) for name in world.accounts]
     for listener in listeners:
         await listener.start()
     for _ in range(120):

@@ -6,15 +6,15 @@ import pytest
 
 from headgate.domain.streams.messages import Span
 from headgate.testing import FaultRates, Profile, SimulatedConnector, VirtualClock, World
-from headgate.testing.listener import Listener
+from headgate.testing.listener import LinkListener
 
 pytestmark = pytest.mark.once
 
 
-async def listen_to(world: World) -> Listener:
+async def listen_to(world: World) -> LinkListener:
     world.add_account("reader")
     world.add_stream("packs")
-    listener = Listener(await SimulatedConnector(world).open("reader", {}))
+    listener = LinkListener(await SimulatedConnector(world).open("reader", {}))
     await listener.start()
     return listener
 

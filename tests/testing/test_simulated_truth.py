@@ -14,7 +14,7 @@ from headgate.domain.errors import Restricted
 from headgate.domain.streams.messages import LiveEvent, Page, Span
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
 from headgate.testing.content.seeds import derive
-from headgate.testing.listener import Listener
+from headgate.testing.listener import LinkListener
 from headgate.testing.platform.errors import SimError
 from headgate.testing.platform.faults import WILD
 
@@ -29,7 +29,7 @@ class Believer:
         self._connector = SimulatedConnector(world)
         self.seen: set[str] = set()
         self.proven: list[Span] = []
-        self.listener: Listener | None = None
+        self.listener: LinkListener | None = None
         self._heard = 0
 
     async def step(self) -> None:
@@ -43,7 +43,7 @@ class Believer:
 
     async def hear(self, link: Link) -> None:
         if self.listener is None or self.listener.ended:
-            self.listener = Listener(link)
+            self.listener = LinkListener(link)
             self._heard = 0
             await self.listener.start()
         await self.listener.catch_up()

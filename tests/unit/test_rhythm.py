@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from headgate.domain.listings.rhythm import (
     MOST_ARRIVALS,
-    Look,
     LookReason,
+    NextPoll,
     Rhythm,
     expected_next,
     next_look,
@@ -44,7 +44,7 @@ def look(
     rest_s: float | None = None,
     failing: bool = False,
     shortest_s: float = 300.0,
-) -> Look:
+) -> NextPoll:
     return next_look(
         tier=tier,
         arrivals=arrivals,
@@ -146,7 +146,7 @@ def test_times_in_the_future_do_not_keep_a_listing_awake() -> None:
 
 def test_a_clock_that_was_set_back_knows_nothing_of_what_is_to_come() -> None:
     assert tier_of(every(HOUR), now=SUNDAY - WEEK) == ("WARM", "new")
-    assert look(every(HOUR), SUNDAY - WEEK, "WARM") == Look(SUNDAY - WEEK + HOUR / 2, "interval")
+    assert look(every(HOUR), SUNDAY - WEEK, "WARM") == NextPoll(SUNDAY - WEEK + HOUR / 2, "interval")
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,14 @@ def test_a_clock_that_was_set_back_knows_nothing_of_what_is_to_come() -> None:
 def test_the_source_may_ask_for_rest_but_not_for_ever(
     tier: Tier, rest_s: float | None, after: timedelta, reason: LookReason
 ) -> None:
-    assert look([], SUNDAY, tier, rest_s=rest_s) == Look(SUNDAY + after, reason)
+    assert look([], SUNDAY, tier, rest_s=rest_s) == NextPoll(SUNDAY + after, reason)
 
 
 def test_an_expected_release_is_looked_for_at_its_time() -> None:
     now = SUNDAY + WEEK - HOUR
-    assert look(every(WEEK), now) == Look(SUNDAY + WEEK, "expected")
-    assert look(every(WEEK), now, rest_s=2 * 3600.0) == Look(now + 2 * HOUR, "expected")
-    assert look(every(WEEK), now, failing=True) == Look(now + 4 * HOUR, "failing")
+    assert look(every(WEEK), now) == NextPoll(SUNDAY + WEEK, "expected")
+    assert look(every(WEEK), now, rest_s=2 * 3600.0) == NextPoll(now + 2 * HOUR, "expected")
+    assert look(every(WEEK), now, failing=True) == NextPoll(now + 4 * HOUR, "failing")
 
 
 def test_every_reason_has_its_words() -> None:

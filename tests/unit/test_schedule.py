@@ -14,7 +14,7 @@ from headgate.domain.streams.schedule import (
     JITTER,
     WARM_PER_H,
     Decision,
-    Stand,
+    StreamFacts,
     Tier,
     decayed_rate,
     decide,
@@ -27,7 +27,7 @@ from headgate.domain.streams.schedule_knobs import Knobs
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KNOBS = Knobs()
-RESTED = Stand(
+RESTED = StreamFacts(
     enabled=True,
     waiting=None,
     scanned=True,
@@ -47,7 +47,7 @@ def ago(seconds: float) -> datetime:
     return NOW - timedelta(seconds=seconds)
 
 
-def at(stand: Stand, knobs: Knobs = KNOBS) -> Decision:
+def at(stand: StreamFacts, knobs: Knobs = KNOBS) -> Decision:
     return decide(stand, now=NOW, knobs=knobs)
 
 
@@ -70,7 +70,7 @@ def test_what_is_switched_off_rests_without_end_even_if_a_person_asks() -> None:
         RESTED,
     ],
 )
-def test_a_person_outranks_every_rule_but_the_switch(skipped: Stand) -> None:
+def test_a_person_outranks_every_rule_but_the_switch(skipped: StreamFacts) -> None:
     asked = replace(skipped, waiting="asked")
     assert at(asked) == Decision("look", "asked")
     assert at(replace(asked, fresh=True)) == Decision("read", "asked")
@@ -194,9 +194,9 @@ def test_a_skip_window_of_zero_skips_nothing() -> None:
 
 
 @st.composite
-def stands(draw: st.DrawFn) -> Stand:
+def stands(draw: st.DrawFn) -> StreamFacts:
     times = st.none() | st.integers(-200_000, 200_000).map(ago)
-    return Stand(
+    return StreamFacts(
         enabled=draw(st.booleans()),
         waiting=draw(st.sampled_from([None, "asked", "changed"])),
         scanned=draw(st.booleans()),
@@ -214,7 +214,7 @@ def stands(draw: st.DrawFn) -> Stand:
 
 @settings(deadline=None)
 @given(stands())
-def test_no_stream_is_forgotten(stand: Stand) -> None:
+def test_no_stream_is_forgotten(stand: StreamFacts) -> None:
     decision = at(stand)
     # Whoever looked has decided, and whoever rests knows until when; only a switch has no end.
     assert not (stand.fresh and decision.action == "look")
@@ -224,7 +224,7 @@ def test_no_stream_is_forgotten(stand: Stand) -> None:
 
 @settings(deadline=None)
 @given(stands())
-def test_no_rest_is_longer_than_the_longest_interval_or_the_breaker(stand: Stand) -> None:
+def test_no_rest_is_longer_than_the_longest_interval_or_the_breaker(stand: StreamFacts) -> None:
     decision = at(stand)
     if decision.due_at is not None and decision.reason != "breaker_open":
         assert decision.due_at <= later(KNOBS.cold_s * KNOBS.every_nth)

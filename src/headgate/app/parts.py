@@ -17,7 +17,7 @@ from headgate.intake.channels.rediscovery import Discoverer
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.listings.poll import Poller
 from headgate.intake.listings.sweep import Sweeper
-from headgate.intake.streams.head_checks import Looker
+from headgate.intake.streams.head_checks import HeadChecker
 from headgate.intake.streams.ingest import Ingest
 from headgate.intake.streams.misses import MissRetries
 from headgate.intake.streams.rechecks import Rechecks
@@ -113,7 +113,7 @@ def build_parts(
     secrets = StoredSecrets(database, settings.data.dir)
     links = Links(connectors, lanes, secrets, settings.outflow.messages_per_minute)
     rules = RulesCache(IntakeKnobs(**settings.intake.model_dump()), clock)
-    looker = Looker(links, clock, ids, randomness.fork("look"), rules)
+    looker = HeadChecker(links, clock, ids, randomness.fork("look"), rules)
     scanner = Scanner(links, clock, ids, randomness.fork("scan"), rules)
     judge = Judge(rules, clock, lambda platform: links.manifest(platform).lenses)
     messages = SingleMessages(links, rules, clock, ids)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from headgate.kernel.settings import Settings
     from headgate.outflow.notifications.push_out import Pusher
     from headgate.storage.database import Database
-    from headgate.testing.simulator import FanoutOutcome, ListingOutcome, Outcome, Product
+    from headgate.testing.simulator import FanoutOutcome, ListingOutcome, PlayOutcome, Product
 
-    AnyOutcome = Outcome | FanoutOutcome | ListingOutcome
+    AnyOutcome = PlayOutcome | FanoutOutcome | ListingOutcome
 
 
 SHARE = 10
@@ -96,7 +96,7 @@ async def _play_all(seeds: Iterable[int], faults: str, what: str) -> list[AnyOut
 
 async def _play_apart(seeds: range, faults: str, what: str, jobs: int) -> list[AnyOutcome]:
     """Let several processes play shares of the seeds on one server, a few plays each time."""
-    from headgate.testing.simulator import FanoutOutcome, ListingOutcome, Outcome
+    from headgate.testing.simulator import FanoutOutcome, ListingOutcome, PlayOutcome
 
     kinds: dict[str, type[AnyOutcome]] = {"fanout": FanoutOutcome, "listings": ListingOutcome}
     shares = [seeds[first : first + SHARE] for first in range(0, len(seeds), SHARE)]
@@ -108,7 +108,7 @@ async def _play_apart(seeds: range, faults: str, what: str, jobs: int) -> list[A
                 async with free:
                     told = await _play_share(share, faults, what, url)
                 advance(len(share))
-                return [kinds.get(what, Outcome)(**outcome) for outcome in told]
+                return [kinds.get(what, PlayOutcome)(**outcome) for outcome in told]
 
             played = await asyncio.gather(*(play(share) for share in shares))
     return [outcome for outcomes in played for outcome in outcomes]

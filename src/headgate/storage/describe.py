@@ -57,7 +57,7 @@ class Constraint:
 
 
 @dataclass(frozen=True)
-class Statement:
+class DdlStatement:
     """An index or a trigger of a table, as a whole statement."""
 
     table_name: str
@@ -75,7 +75,7 @@ async def describe_schema(url: str) -> str:
         functions = await tx.column(Q["list_functions"])
         columns = await tx.all(Column, Q["list_columns"])
         constraints = await tx.all(Constraint, Q["list_constraints"])
-        statements = await tx.all(Statement, Q["list_indexes"])
+        statements = await tx.all(DdlStatement, Q["list_indexes"])
     blocks = [
         *(_spell_type(each) for each in types),
         *(f"{definition.strip()};\n" for definition in functions),
@@ -90,7 +90,7 @@ def _spell_type(enum: EnumType) -> str:
 
 
 def _spell_tables(
-    columns: Sequence[Column], constraints: Sequence[Constraint], statements: Sequence[Statement]
+    columns: Sequence[Column], constraints: Sequence[Constraint], statements: Sequence[DdlStatement]
 ) -> Iterator[str]:
     for table, members in groupby(columns, key=lambda column: column.table_name):
         own = list(members)

@@ -10,7 +10,7 @@ from headgate.domain.streams.messages import LiveEvent
 _TURNS = 12
 
 
-class Listener:
+class LinkListener:
     """Collects the events of one connection, from `start` until it ends or `stop`."""
 
     def __init__(self, link: Link) -> None:

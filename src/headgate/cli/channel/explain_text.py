@@ -25,13 +25,13 @@ from headgate.domain.words.reasons import READING, stream_reason_text
 from headgate.domain.words.states import state_text
 from headgate.domain.words.times import duration, relative
 from headgate.storage.streams.explain import (
-    Decision,
+    DecisionLine,
     ExplainedStream,
     Explanation,
-    Hole,
+    HoleLine,
     LensCoverage,
-    Miss,
-    MissCount,
+    MissLine,
+    MissTotal,
     ScanLine,
     Watch,
 )
@@ -252,7 +252,7 @@ def _print_holes(explanation: Explanation, now: datetime) -> None:
         typer.echo(f"… and {len(holes) - MOST_HOLES:,} older ones; --json has them all.")
 
 
-def _hole_in_words(hole: Hole, now: datetime) -> str:
+def _hole_in_words(hole: HoleLine, now: datetime) -> str:
     place = _range_in_words(Span(hole.first_position, hole.last_position + 1))
     if not hole.attempts:
         return f"{place}: not read yet"
@@ -266,7 +266,7 @@ def _next_try(at: datetime | None, now: datetime) -> str:
     return f"the next {'now' if at <= now else relative(at, now)}"
 
 
-def _print_misses(counts: Sequence[MissCount], misses: Sequence[Miss], now: datetime) -> None:
+def _print_misses(counts: Sequence[MissTotal], misses: Sequence[MissLine], now: datetime) -> None:
     if not counts:
         return
     worded = ", ".join(f"{count.misses:,} {state_text(count.state)} ({count.stage})" for count in counts)
@@ -274,7 +274,7 @@ def _print_misses(counts: Sequence[MissCount], misses: Sequence[Miss], now: date
     print_facts((f"message {miss.message_key}", _miss_in_words(miss, now)) for miss in misses)
 
 
-def _miss_in_words(miss: Miss, now: datetime) -> str:
+def _miss_in_words(miss: MissLine, now: datetime) -> str:
     what = f"attachment {miss.attachment_key}" if miss.attachment_key else "the whole message"
     tries = count_of(miss.attempts, "try", "tries")
     future = (
@@ -292,7 +292,7 @@ def _print_decisions(explanation: Explanation, now: datetime) -> None:
     )
 
 
-def _decision_in_words(decision: Decision) -> str:
+def _decision_in_words(decision: DecisionLine) -> str:
     what = "read" if decision.reason in READING else "left alone"
     times = "" if decision.times == 1 else f" {decision.times:,} times"
     return f"{what}{times}; {decision.reason}: {stream_reason_text(decision.reason)}"

@@ -34,7 +34,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,3}")
 
 
 @dataclass
-class Judged:
+class JudgedEntry:
     """The entries of a document, and what is wrong with it."""
 
     entries: list[Entry] = field(default_factory=list[Entry])
@@ -44,13 +44,13 @@ class Judged:
 
 def judge_entries(
     raw: Sequence[RawEntry], *, language: str, now: datetime, max_entries: int = MOST_ENTRIES
-) -> Judged:
+) -> JudgedEntry:
     """Return what can be understood, newest first, each key once.
 
     Entries with one ID but different links or titles are different entries. Each of them gets a key of its
     own, so that no key depends on which others are listed beside it.
     """
-    judged = Judged()
+    judged = JudgedEntry()
     faults: Counter[str] = Counter()
     found: dict[str, dict[tuple[str, str], Entry]] = {}
     bad: dict[str, BadEntry] = {}

@@ -40,7 +40,7 @@ class FeedBounds:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Fetched:
     """What a server answered, and where that was in the end."""
 
     address: Address
@@ -64,7 +64,7 @@ class Fetcher:
         self._http = Http1(certificates, allow_private=bounds.allow_private)
         self._headers = {"User-Agent": bounds.user_agent, "Accept": _ACCEPT, "Accept-Encoding": ACCEPTED}
 
-    async def fetch(self, address: Address, conditions: Mapping[str, str] | None = None) -> Answer:
+    async def fetch(self, address: Address, conditions: Mapping[str, str] | None = None) -> Fetched:
         """Fetch a document; `conditions` are headers that ask for changes alone."""
         try:
             async with self._clock.timeout(self._bounds.timeout_s):
@@ -75,7 +75,7 @@ class Fetcher:
     async def close(self) -> None:
         self._http.close()
 
-    async def _follow(self, address: Address, conditions: Mapping[str, str]) -> Answer:
+    async def _follow(self, address: Address, conditions: Mapping[str, str]) -> Fetched:
         permanent = True
         for hop in range(_MOST_REDIRECTS + 1):
             answer = await self._ask(address, conditions, moved=permanent and hop > 0)
@@ -85,20 +85,20 @@ class Fetcher:
             address = address.redirected(answer.headers["location"])
         raise Malformed(f"{address} redirects more than {_MOST_REDIRECTS} times, perhaps in a circle")
 
-    async def _ask(self, address: Address, conditions: Mapping[str, str], *, moved: bool) -> Answer:
+    async def _ask(self, address: Address, conditions: Mapping[str, str], *, moved: bool) -> Fetched:
         headers = {"Host": address.netloc, **self._headers, **conditions}
         if address.login:
             login = ":".join(address.login).encode()
             headers["Authorization"] = f"Basic {base64.b64encode(login).decode()}"
         async with self._http.get(address.origin, address.target, headers) as response:
             body = await self._body(response) if response.is_success else b""
-            return Answer(address, response.status, response.headers, body, moved)
+            return Fetched(address, response.status, response.headers, body, moved)
 
     async def _body(self, response: Response) -> bytes:
         coding = response.headers.get("content-encoding", "")
         return await read_body(response.pieces(), coding=coding, max_bytes=self._bounds.max_bytes)
 
-    def _checked(self, answer: Answer, conditions: Mapping[str, str]) -> Answer:
+    def _checked(self, answer: Fetched, conditions: Mapping[str, str]) -> Fetched:
         if 200 <= answer.status < 300 or (answer.unchanged and conditions):
             return answer
         raise failure_of(answer.status, answer.headers, place=answer.address, now=self._clock.now())

@@ -10,7 +10,7 @@ from headgate.connectors.feeds.addresses import Address, guess_addresses, parse_
 from headgate.connectors.feeds.answers import cached_s, classify, longest
 from headgate.connectors.feeds.decoding import decode
 from headgate.connectors.feeds.discovery import USUAL_PLACES, feeds_of_page
-from headgate.connectors.feeds.fetching import Answer, Fetcher
+from headgate.connectors.feeds.fetching import Fetched, Fetcher
 from headgate.connectors.feeds.parsing import ParsedFeed, is_page, parse_feed
 from headgate.connectors.lacking import ListingLink
 from headgate.connectors.protocol import FoundChannel
@@ -90,11 +90,11 @@ class FeedsLink(ListingLink):
             return [_found(answer.address, feed.title)]
         return ()
 
-    async def _parse(self, answer: Answer) -> ParsedFeed:
+    async def _parse(self, answer: Fetched) -> ParsedFeed:
         async with self._parsing:
             return await asyncio.to_thread(self._parse_answer, answer)
 
-    def _parse_answer(self, answer: Answer) -> ParsedFeed:
+    def _parse_answer(self, answer: Fetched) -> ParsedFeed:
         return parse_feed(
             answer.body,
             content_type=answer.headers.get("content-type", ""),
@@ -104,7 +104,7 @@ class FeedsLink(ListingLink):
             max_entries=self._max_entries,
         )
 
-    def _unchanged(self, answer: Answer, cursor: Mapping[str, str]) -> Listed:
+    def _unchanged(self, answer: Fetched, cursor: Mapping[str, str]) -> Listed:
         """Say that nothing is new; a rest that the document asked for when it was read still holds."""
         told_s = float(cursor["rest_s"]) if cursor.get("rest_s") else None
         return Listed(
@@ -116,23 +116,23 @@ class FeedsLink(ListingLink):
         )
 
 
-def _cursor(answer: Answer, feed: ParsedFeed, digest: str) -> dict[str, str]:
+def _cursor(answer: Fetched, feed: ParsedFeed, digest: str) -> dict[str, str]:
     """Return what the next call needs; a document that broke off is asked for whole again."""
     validators = {} if feed.cut_off else _validators(answer)
     rest = {} if feed.rest_s is None else {"rest_s": f"{feed.rest_s:g}"}
     return {"digest": digest, **validators, **rest}
 
 
-def _validators(answer: Answer) -> dict[str, str]:
+def _validators(answer: Fetched) -> dict[str, str]:
     found = {name: answer.headers.get(header, "") for name, header in _VALIDATORS.items()}
     return {name: value for name, value in found.items() if 0 < len(value) <= _VALIDATOR_CHARACTERS}
 
 
-def _moved_to(answer: Answer) -> str:
+def _moved_to(answer: Fetched) -> str:
     return answer.address.key if answer.moved else ""
 
 
-def _is_page_answer(answer: Answer) -> bool:
+def _is_page_answer(answer: Fetched) -> bool:
     try:
         text = decode(answer.body[:_LOOKED_AT_BYTES], answer.headers.get("content-type", "")).text
     except Malformed:
@@ -140,7 +140,7 @@ def _is_page_answer(answer: Answer) -> bool:
     return is_page(text.lstrip("\ufeff"))
 
 
-def _feeds_of(answer: Answer) -> list[FoundChannel]:
+def _feeds_of(answer: Fetched) -> list[FoundChannel]:
     named = feeds_of_page(
         answer.body, content_type=answer.headers.get("content-type", ""), base=str(answer.address.url)
     )

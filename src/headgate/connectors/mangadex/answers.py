@@ -13,7 +13,7 @@ from typing import cast
 import httpx
 
 from headgate import __version__
-from headgate.connectors.mangadex.errors import Blocked, MangaDexError, NotUnderstood, Refused, TooMany
+from headgate.connectors.mangadex.errors import ApiRefused, Blocked, MangaDexError, NotUnderstood, TooMany
 from headgate.connectors.mangadex.shapes import Shape
 
 USER_AGENT = f"Headgate/{__version__} (follows series for the people of one household)"
@@ -79,7 +79,7 @@ def refused_by_address(
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return TooMany(wait_of(response.headers, now=now))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status < HTTPStatus.BAD_REQUEST:
-        return Refused(status, f"MangaDex answered with status {status} instead of an answer")
+        return ApiRefused(status, f"MangaDex answered with status {status} instead of an answer")
     if in_own_words:
         return None
     if status in (HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED):

@@ -15,7 +15,7 @@ from headgate.connectors.mangadex.errors import SignInRefused, classify
 from headgate.connectors.mangadex.http import Api
 from headgate.connectors.mangadex.link import MangaDexLink
 from headgate.connectors.mangadex.manifest import MANIFEST
-from headgate.connectors.mangadex.tokens import SECRETS, Door, Tokens
+from headgate.connectors.mangadex.tokens import SECRETS, TokenEndpoint, Tokens
 from headgate.connectors.protocol import Connector, Link, Manifest, Question, SignedIn
 from headgate.domain.errors import WorkError
 from headgate.kernel.clock import Clock
@@ -67,7 +67,9 @@ class MangaDexConnector(Connector):
         if secrets and not all(secrets.get(name) for name in SECRETS):
             raise SignInRefused(f"{account} is not signed in to MangaDex")
         client = new_client(timeout_s=self._settings.timeout_s, certificates=self._certificates)
-        door = Door(self._settings.auth, client, clock=self._clock, timeout_s=self._settings.timeout_s)
+        door = TokenEndpoint(
+            self._settings.auth, client, clock=self._clock, timeout_s=self._settings.timeout_s
+        )
         tokens = Tokens(door, secrets) if secrets else None
         api = Api(
             self._settings.api, client, tokens=tokens, clock=self._clock, timeout_s=self._settings.timeout_s
@@ -81,9 +83,11 @@ class MangaDexConnector(Connector):
         return classify(error)
 
     @asynccontextmanager
-    async def _door(self) -> AsyncGenerator[Door, None]:
+    async def _door(self) -> AsyncGenerator[TokenEndpoint, None]:
         async with new_client(timeout_s=self._settings.timeout_s, certificates=self._certificates) as client:
-            yield Door(self._settings.auth, client, clock=self._clock, timeout_s=self._settings.timeout_s)
+            yield TokenEndpoint(
+                self._settings.auth, client, clock=self._clock, timeout_s=self._settings.timeout_s
+            )
 
     @cached_property
     def _certificates(self) -> ssl.SSLContext:

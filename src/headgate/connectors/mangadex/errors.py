@@ -56,7 +56,7 @@ class SignInRefused(MangaDexError):
     """The name, password, client or session is not, or no longer, good."""
 
 
-class Refused(MangaDexError):
+class ApiRefused(MangaDexError):
     """Any other answer that says no."""
 
     def __init__(self, status: int, words: str = "") -> None:
@@ -80,7 +80,7 @@ def classify(error: BaseException) -> WorkError:
             return RateLimited(words, retry_after_s=_KEPT_OUT_S)
         case SignInRefused():
             return AuthFailed(words)
-        case Refused():
+        case ApiRefused():
             return _meaning_of(error.status)(words)
         case httpx.TimeoutException() | TimeoutError():
             return Transient("MangaDex did not answer in time")

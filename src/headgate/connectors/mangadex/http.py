@@ -17,11 +17,11 @@ from headgate.connectors.mangadex.answers import (
     server_time,
 )
 from headgate.connectors.mangadex.errors import (
+    ApiRefused,
     Blocked,
     GuestRefused,
     MangaDexError,
     NotUnderstood,
-    Refused,
     SignInRefused,
 )
 from headgate.connectors.mangadex.shapes import Shape, clean
@@ -34,7 +34,7 @@ _CAPTCHA = "captcha"
 
 
 @dataclass(frozen=True)
-class Answer:
+class ApiAnswer:
     """What came back, and when by the server's own clock."""
 
     content: Shape
@@ -67,7 +67,7 @@ class Api:
     def is_guest(self) -> bool:
         return self._tokens is None
 
-    async def get(self, path: str, params: Params = ()) -> Answer:
+    async def get(self, path: str, params: Params = ()) -> ApiAnswer:
         """Ask for something; an access token that the API takes no longer is renewed once."""
         if self._tokens is None:
             return await self._ask(path, params, token="")
@@ -77,7 +77,7 @@ class Api:
         except SignInRefused:
             return await self._ask(path, params, token=await self._tokens.renew(token))
 
-    async def _ask(self, path: str, params: Params, *, token: str) -> Answer:
+    async def _ask(self, path: str, params: Params, *, token: str) -> ApiAnswer:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # The client's own limit is for each piece of an answer; this one is for a server that drips.
         async with (
@@ -93,7 +93,7 @@ class Api:
             raise _refusal(response, content, now=at or self._clock.now(), is_guest=not token)
         if content is None or content.get("result") != "ok":
             raise NotUnderstood("MangaDex answered with something else than its API's words")
-        return Answer(content, at)
+        return ApiAnswer(content, at)
 
 
 def _refusal(
@@ -112,7 +112,7 @@ def _refusal(
         return GuestRefused(words)
     if status == HTTPStatus.UNAUTHORIZED:
         return SignInRefused(words or "MangaDex does not take this sign-in any longer")
-    return Refused(status, words)
+    return ApiRefused(status, words)
 
 
 def _words_of(content: Shape) -> str:

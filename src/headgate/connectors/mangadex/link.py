@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from headgate.connectors.lacking import ListingLink
-from headgate.connectors.mangadex.errors import Refused
+from headgate.connectors.mangadex.errors import ApiRefused
 from headgate.connectors.mangadex.http import Api, Params
 from headgate.connectors.mangadex.listing import ALL_RATINGS, list_part
 from headgate.connectors.mangadex.shapes import (
@@ -95,7 +95,7 @@ class MangaDexLink(ListingLink):
         params = (("includes[]", "manga"),) if kind == "chapter" else ()
         try:
             answer = await self._api.get(f"/{kind}/{key}", params)
-        except Refused as refusal:
+        except ApiRefused as refusal:
             if refusal.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
                 return []
             raise

@@ -14,12 +14,12 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Literal, cast
 
-from headgate.connectors.mangadex.errors import NotUnderstood, Refused
+from headgate.connectors.mangadex.errors import ApiRefused, NotUnderstood
 from headgate.connectors.mangadex.http import Api, Params
 from headgate.connectors.mangadex.shapes import (
     UUID,
+    ApiChapter,
     BadChapter,
-    Chapter,
     Manga,
     chapters_of,
     collection_of,
@@ -108,11 +108,11 @@ class Telling:
 
 
 @dataclass(frozen=True)
-class Page:
+class FeedPage:
     """One page as it came."""
 
     total: int
-    chapters: Sequence[Chapter | BadChapter]
+    chapters: Sequence[ApiChapter | BadChapter]
     manga: Manga | None
     now: datetime
 
@@ -121,7 +121,7 @@ class Page:
         entries = tuple(
             one.entry
             for one in self.chapters
-            if isinstance(one, Chapter) and one.is_readable(self.now) and one.entry.key not in telling.tail
+            if isinstance(one, ApiChapter) and one.is_readable(self.now) and one.entry.key not in telling.tail
         )
         return replace(
             self.unchanged(),
@@ -136,7 +136,7 @@ class Page:
 
     def mark(self) -> str:
         told = [
-            (one.entry, one.is_readable(self.now)) if isinstance(one, Chapter) else one.bad
+            (one.entry, one.is_readable(self.now)) if isinstance(one, ApiChapter) else one.bad
             for one in self.chapters[:_MARKED]
         ]
         return hashlib.sha256(repr((self.total, told)).encode()).hexdigest()[:32]
@@ -146,13 +146,16 @@ class Page:
         held = [
             one.readable_at
             for one in self.chapters
-            if isinstance(one, Chapter) and one.available and one.readable_at and one.readable_at > self.now
+            if isinstance(one, ApiChapter)
+            and one.available
+            and one.readable_at
+            and one.readable_at > self.now
         ]
         times = [*held, *([time_of(before)] if before else [])]
         return min(times).isoformat(timespec="seconds") if times else ""
 
     def flaw(self, telling: Telling) -> Flaw:
-        keys = [one.entry.key if isinstance(one, Chapter) else one.bad.key for one in self.chapters]
+        keys = [one.entry.key if isinstance(one, ApiChapter) else one.bad.key for one in self.chapters]
         if not telling.is_first and (
             self.total != telling.total
             or (keys and keys[0] not in telling.tail)
@@ -169,7 +172,7 @@ class Page:
         together = [
             one.entry.key
             for one in self.chapters
-            if isinstance(one, Chapter) and one.updated_at == last.updated_at
+            if isinstance(one, ApiChapter) and one.updated_at == last.updated_at
         ]
         return tuple(together[-_MOST_TAIL:])
 
@@ -177,7 +180,7 @@ class Page:
 async def list_part(api: Api, listing: str, cursor: Mapping[str, str], *, site: str, now: datetime) -> Listed:
     """Ask for the next part of a listing, in one call."""
     if not UUID.fullmatch(listing):
-        raise Refused(HTTPStatus.NOT_FOUND, f"{listing!r} is not the id of a series on MangaDex")
+        raise ApiRefused(HTTPStatus.NOT_FOUND, f"{listing!r} is not the id of a series on MangaDex")
     telling = Telling.of(cursor)
     if telling.alone:
         return await _tell_manga(api, listing, now=now)
@@ -186,7 +189,7 @@ async def list_part(api: Api, listing: str, cursor: Mapping[str, str], *, site: 
     answer = await api.get(f"/manga/{listing}/feed", _params(telling, limit, with_manga=with_manga))
     collection, now = collection_of(answer.content), answer.latest(now)
     manga = expanded_manga_of(collection.rows) if with_manga else None
-    page = Page(collection.total, tuple(chapters_of(collection.rows, site=site)), manga, now)
+    page = FeedPage(collection.total, tuple(chapters_of(collection.rows, site=site)), manga, now)
     if telling.is_first:
         return _begin(telling, page, asked_manga=with_manga)
     return _tell(replace(telling, flaw=page.flaw(telling), until=page.until(telling.until)), page)
@@ -209,12 +212,12 @@ async def _tell_manga(api: Api, listing: str, *, now: datetime) -> Listed:
     manga = manga_of(answer.content.get("data"))
     if manga is None:
         raise NotUnderstood("the answer of MangaDex is not a series")
-    page = Page(0, (), manga, now)
+    page = FeedPage(0, (), manga, now)
     at_rest = Telling(mark=page.mark(), manga_at=_written(now))
     return replace(page.unchanged(), cursor=at_rest.cursor(), unchanged=False, complete=True)
 
 
-def _begin(telling: Telling, page: Page, *, asked_manga: bool) -> Listed:
+def _begin(telling: Telling, page: FeedPage, *, asked_manga: bool) -> Listed:
     mark = page.mark()
     if asked_manga:
         telling = replace(telling, manga_at=_written(page.now))
@@ -227,7 +230,7 @@ def _begin(telling: Telling, page: Page, *, asked_manga: bool) -> Listed:
     return _tell(anew, page)
 
 
-def _tell(telling: Telling, page: Page) -> Listed:
+def _tell(telling: Telling, page: FeedPage) -> Listed:
     """Tell a page, and where to go on after it, or that this is the end."""
     reached = telling.offset + len(page.chapters)
     is_whole, is_cut = reached >= page.total, reached >= WINDOW

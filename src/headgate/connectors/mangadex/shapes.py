@@ -23,7 +23,7 @@ class WrongShape(Exception):
 
 
 @dataclass(frozen=True)
-class Chapter:
+class ApiChapter:
     """A chapter, with what decides whether and when it is told."""
 
     manga: str
@@ -61,7 +61,7 @@ def collection_of(answer: Shape) -> Collection:
     return Collection(tuple(cast("list[object]", rows)), total)
 
 
-def chapters_of(rows: Iterable[object], *, site: str) -> Iterator[Chapter | BadChapter]:
+def chapters_of(rows: Iterable[object], *, site: str) -> Iterator[ApiChapter | BadChapter]:
     """Read the chapters of a page; one that is broken is bad, alone."""
     for row in rows:
         try:
@@ -70,7 +70,7 @@ def chapters_of(rows: Iterable[object], *, site: str) -> Iterator[Chapter | BadC
             yield BadChapter(_manga_of(row), BadEntry(_id_of(row) or "unknown", str(error)))
 
 
-def _chapter_of(row: Shape, *, site: str) -> Chapter:
+def _chapter_of(row: Shape, *, site: str) -> ApiChapter:
     key = _id_of(row)
     if not key:
         raise WrongShape("the chapter has no id")
@@ -81,7 +81,7 @@ def _chapter_of(row: Shape, *, site: str) -> Chapter:
     updated_at, readable_at = _time(told, "updatedAt"), _time(told, "readableAt")
     if updated_at is None:
         raise WrongShape("updatedAt is missing")
-    return Chapter(
+    return ApiChapter(
         manga,
         _entry_of(key, told, group=_groups_of(row), site=site),
         updated_at,

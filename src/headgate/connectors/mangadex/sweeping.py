@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from headgate.connectors.mangadex.http import Answer, Api, Params
+from headgate.connectors.mangadex.http import Api, ApiAnswer, Params
 from headgate.connectors.mangadex.listing import ALL_RATINGS, WINDOW, WITH_GROUPS
-from headgate.connectors.mangadex.shapes import BadChapter, Chapter, chapters_of, collection_of, time_of
+from headgate.connectors.mangadex.shapes import ApiChapter, BadChapter, chapters_of, collection_of, time_of
 from headgate.domain.listings.listings import BadEntry, Entry, Swept
 
 _PAGE = 100
@@ -26,7 +26,7 @@ _HELD_FOR_LONG = timedelta(days=60)
 
 
 @dataclass(frozen=True)
-class Progress:
+class SweepProgress:
     """How far a sweep is: what the cursor carries."""
 
     since: datetime
@@ -36,7 +36,7 @@ class Progress:
     """Chapters that cannot be read yet, with the time from which they can: no change will tell it."""
 
     @classmethod
-    def of(cls, cursor: Mapping[str, str]) -> Progress:
+    def of(cls, cursor: Mapping[str, str]) -> SweepProgress:
         words = (word.partition("@") for word in cursor.get("held", "").split())
         return cls(
             time_of(cursor["since"]),
@@ -61,7 +61,7 @@ async def sweep_part(api: Api, cursor: Mapping[str, str], *, site: str, now: dat
     """Ask for the next part of a sweep, in one call."""
     if "since" not in cursor:
         return await _begin(api, now=now)
-    progress = Progress.of(cursor)
+    progress = SweepProgress.of(cursor)
     if ripe := progress.ripe(now):
         return await _tell_ripe(api, progress, ripe, site=site, now=now)
     asked = (
@@ -73,7 +73,7 @@ async def sweep_part(api: Api, cursor: Mapping[str, str], *, site: str, now: dat
     answer = await api.get("/chapter", _params(asked))
     page, now = collection_of(answer.content), answer.latest(now)
     chapters = tuple(chapters_of(page.rows, site=site))
-    newest = max((one.updated_at for one in chapters if isinstance(one, Chapter)), default=None)
+    newest = max((one.updated_at for one in chapters if isinstance(one, ApiChapter)), default=None)
     reached = progress.offset + len(page.rows)
     held = _hold(progress.held, chapters, now=now)
     following, gap = replace(progress, held=held), False
@@ -88,7 +88,7 @@ async def sweep_part(api: Api, cursor: Mapping[str, str], *, site: str, now: dat
     )
 
 
-def _go_on(progress: Progress, *, newest: datetime, reached: int) -> tuple[Progress, bool]:
+def _go_on(progress: SweepProgress, *, newest: datetime, reached: int) -> tuple[SweepProgress, bool]:
     """Return where the next page begins, and whether something cannot be told."""
     moment = newest.replace(microsecond=0)
     if moment > progress.since:
@@ -103,17 +103,19 @@ async def _begin(api: Api, *, now: datetime) -> Swept:
     """Begin at the server's own time: changes are written by its clock, not by ours."""
     asked = (("limit", "1"), ("order[updatedAt]", "desc"))
     answer = await api.get("/chapter", _params(asked))
-    return Swept({}, Progress((_server_now(answer) or now) - _OVERLAP).cursor())
+    return Swept({}, SweepProgress((_server_now(answer) or now) - _OVERLAP).cursor())
 
 
-def _server_now(answer: Answer) -> datetime | None:
+def _server_now(answer: ApiAnswer) -> datetime | None:
     if answer.at is not None:
         return answer.at
     chapters = chapters_of(collection_of(answer.content).rows, site="")
-    return max((one.updated_at for one in chapters if isinstance(one, Chapter)), default=None)
+    return max((one.updated_at for one in chapters if isinstance(one, ApiChapter)), default=None)
 
 
-async def _tell_ripe(api: Api, progress: Progress, ripe: Sequence[str], *, site: str, now: datetime) -> Swept:
+async def _tell_ripe(
+    api: Api, progress: SweepProgress, ripe: Sequence[str], *, site: str, now: datetime
+) -> Swept:
     """Tell the chapters whose time has come; the sweep itself goes on with the next call."""
     asked = (("limit", str(_PAGE)), *(("ids[]", key) for key in ripe))
     answer = await api.get("/chapter", _params(asked))
@@ -129,12 +131,12 @@ def _params(asked: Params) -> Params:
 
 
 def _hold(
-    held: Iterable[tuple[datetime, str]], chapters: Iterable[Chapter | BadChapter], *, now: datetime
+    held: Iterable[tuple[datetime, str]], chapters: Iterable[ApiChapter | BadChapter], *, now: datetime
 ) -> tuple[tuple[datetime, str], ...]:
     """Return what is held back after a page: the soonest, as many as a cursor can carry."""
     times = {key: at for at, key in held}
     for one in chapters:
-        if not isinstance(one, Chapter):
+        if not isinstance(one, ApiChapter):
             continue
         times.pop(one.entry.key, None)
         if one.available and one.readable_at is not None and now < one.readable_at < now + _HELD_FOR_LONG:
@@ -142,15 +144,17 @@ def _hold(
     return tuple(sorted((at, key) for key, at in times.items())[:_MOST_HELD])
 
 
-def _by_listing(chapters: Iterable[Chapter | BadChapter], *, now: datetime) -> dict[str, tuple[Entry, ...]]:
+def _by_listing(
+    chapters: Iterable[ApiChapter | BadChapter], *, now: datetime
+) -> dict[str, tuple[Entry, ...]]:
     found: dict[str, tuple[Entry, ...]] = {}
     for one in chapters:
-        if isinstance(one, Chapter) and one.is_readable(now):
+        if isinstance(one, ApiChapter) and one.is_readable(now):
             found[one.manga] = (*found.get(one.manga, ()), one.entry)
     return found
 
 
-def _bad_by_listing(chapters: Iterable[Chapter | BadChapter]) -> dict[str, tuple[BadEntry, ...]]:
+def _bad_by_listing(chapters: Iterable[ApiChapter | BadChapter]) -> dict[str, tuple[BadEntry, ...]]:
     found: dict[str, tuple[BadEntry, ...]] = {}
     for one in chapters:
         if isinstance(one, BadChapter):

@@ -30,7 +30,7 @@ class Granted:
     life_s: float
 
 
-class Door:
+class TokenEndpoint:
     """The address that signs accounts in and out."""
 
     def __init__(self, address: str, client: httpx.AsyncClient, *, clock: Clock, timeout_s: float) -> None:
@@ -88,7 +88,7 @@ class Door:
 class Tokens:
     """The access token of one account, renewed shortly before it lapses."""
 
-    def __init__(self, door: Door, secrets: Mapping[str, str]) -> None:
+    def __init__(self, door: TokenEndpoint, secrets: Mapping[str, str]) -> None:
         self._door = door
         self._secrets = dict(secrets)
         self._access = ""

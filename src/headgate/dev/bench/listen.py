@@ -19,7 +19,7 @@ from headgate.lanes.links import AccountRef
 from headgate.storage.queries import QueryFile
 from headgate.storage.streams.listeners import note_listening
 from headgate.testing import World, file_of
-from headgate.testing.listener import Listener
+from headgate.testing.listener import LinkListener
 from headgate.testing.platform.link import SimulatedLink
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -42,7 +42,7 @@ select message_key from sighting where verdict = 'kept' and item_id is not null
 
 
 @dataclass
-class Outcome:
+class Listened:
     """What one run cost, and how late its messages were stored."""
 
     calls: int = 0
@@ -59,8 +59,8 @@ class Run:
     product: Product
     account: AccountRef
     live: LiveIntake | None
-    listener: Listener
-    outcome: Outcome = field(default_factory=Outcome)
+    listener: LinkListener
+    outcome: Listened = field(default_factory=Listened)
     _posted: dict[str, datetime] = field(default_factory=dict[str, datetime])
 
     async def pass_minute(self, number: int) -> None:
@@ -73,7 +73,7 @@ class Run:
             await self.product.work()
             await self._note_stored()
 
-    async def finish(self) -> Outcome:
+    async def finish(self) -> Listened:
         counts = self.world.log.counts_by_account
         self.outcome.calls = sum(counts[READER, kind] for kind in COUNTED)
         # What was posted last waits for the next poll.
@@ -111,7 +111,7 @@ async def measure_listen(*, hours: float = 4.0) -> Report:
     """Measure the same hours with a listener and without one."""
     minutes = round(hours * 60)
     with progress_bar("Measuring listening", total=2 * minutes) as advance:
-        outcomes: list[Outcome] = []
+        outcomes: list[Listened] = []
         for listens in (True, False):
             async with open_ground() as url:
                 clock = VirtualClock(START)
@@ -139,13 +139,13 @@ async def _start(product: Product, world: World, clock: VirtualClock, *, listens
         parts.ids,
         parts.rules,
     )
-    listener = Listener(SimulatedLink(world, READER))
+    listener = LinkListener(SimulatedLink(world, READER))
     if listens:
         await listener.start()
     return Run(world, clock, product, account, live if listens else None, listener)
 
 
-def _report(listening: Outcome, polling: Outcome, *, hours: float) -> Report:
+def _report(listening: Listened, polling: Listened, *, hours: float) -> Report:
     ratio = listening.calls / polling.calls
     values = {
         "calls": listening.calls,

@@ -77,7 +77,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Standing:
+class SweepCalls:
     """Where the streams stand: what is due next, and whether each had its turn."""
 
     next_at: datetime
@@ -189,9 +189,9 @@ class Sweep:
         self.clock.advance(self.clock.real_s_until(standing.next_at))
         await product.work()
 
-    async def _standing(self, product: Product, *, since: datetime) -> Standing:
+    async def _standing(self, product: Product, *, since: datetime) -> SweepCalls:
         async with product.database.transaction() as tx:
-            standing = await tx.one(Standing, Q["standing"], since=since)
+            standing = await tx.one(SweepCalls, Q["standing"], since=since)
         assert standing is not None  # noqa: S101 - an aggregate has one row
         return standing
 

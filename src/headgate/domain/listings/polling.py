@@ -36,7 +36,7 @@ NO_READER_S = 1800.0
 
 
 @dataclass(frozen=True)
-class PollStand:
+class ListingFacts:
     """Where a listing stands, as far as its schedule cares."""
 
     enabled: bool
@@ -58,7 +58,7 @@ class PollDecision:
     due_at: datetime | None = None
 
 
-def decide_poll(stand: PollStand, *, now: datetime) -> PollDecision:
+def decide_poll(stand: ListingFacts, *, now: datetime) -> PollDecision:
     """Apply the rules in their order."""
     if not stand.enabled:
         return PollDecision(look=False, reason="disabled")

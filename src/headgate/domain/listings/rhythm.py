@@ -114,7 +114,7 @@ class Rhythm:
 
 
 @dataclass(frozen=True)
-class Look:
+class NextPoll:
     """When to look again, and why then."""
 
     due_at: datetime
@@ -164,7 +164,7 @@ def next_look(
     rest_s: float | None,
     failing: bool = False,
     shortest_s: float = 300.0,
-) -> Look:
+) -> NextPoll:
     """Return when to look next: in the tier's time, or when a release is expected if that is sooner."""
     tier_s = {"HOT": knobs.hot_s, "WARM": knobs.warm_s, "COLD": knobs.cold_s}[tier]
     asked_s = min(rest_s, LONGEST_REST_S) if rest_s is not None and rest_s > 0 else 0.0
@@ -172,12 +172,12 @@ def next_look(
     wait_s = max(least_s, min(tier_s, LONGEST_REST_S))
     reason: LookReason = "source_rest" if asked_s > max(shortest_s, tier_s) else "interval"
     if failing:
-        return Look(now + timedelta(seconds=wait_s), "failing")
+        return NextPoll(now + timedelta(seconds=wait_s), "failing")
     expected_at = expected_next(arrivals, now=now)
     expected_s = max(least_s, _seconds(expected_at, now)) if expected_at and expected_at > now else wait_s
     if expected_s < wait_s:
         wait_s, reason = expected_s, "expected"
-    return Look(now + timedelta(seconds=wait_s), reason)
+    return NextPoll(now + timedelta(seconds=wait_s), reason)
 
 
 def _regular(rhythm: Rhythm, period_s: float, now: datetime) -> tuple[Tier, str]:

@@ -90,7 +90,7 @@ class Drawer:
 
 
 @dataclass(frozen=True)
-class Span:
+class LaneSpan:
     """A time in which calls come at even distances: the first ones at once, as far as the burst goes."""
 
     lane: LaneState
@@ -148,13 +148,13 @@ class Steps:
         if first_s > self.at_s:
             self.at_s = min(first_s, edge_s)
             return
-        span = Span(lane, self.at_s, min(edge_s, _same_until_s(lane, self.at_s)))
+        span = LaneSpan(lane, self.at_s, min(edge_s, _same_until_s(lane, self.at_s)))
         used = self._share(span, ready, run)
         self.lane = span.lane_after(used)
         whole = used == span.calls and lane.calls_left != used
         self.at_s = span.until_s if whole else span.time_s(used - 1)
 
-    def _share(self, span: Span, ready: list[Drawer], run: Drawer) -> int:
+    def _share(self, span: LaneSpan, ready: list[Drawer], run: Drawer) -> int:
         """Give the calls of a span to the runs in their turn, and return how many were used."""
         used, calls = 0, span.calls
         while used < calls and ready and run.live:
@@ -172,7 +172,7 @@ class Steps:
                 ready = [*ready[1:], *([head] if head.left else [])]
         return used
 
-    def _share_rounds(self, span: Span, ready: list[Drawer], *, used: int) -> int:
+    def _share_rounds(self, span: LaneSpan, ready: list[Drawer], *, used: int) -> int:
         """Give full rounds of turns at once, as many as end no run; who was not ready stands first then."""
         rounds = min(
             (span.calls - used) // (BATCH * len(ready)), *((each.left - 1) // BATCH for each in ready)

@@ -15,7 +15,7 @@ TOPIC_DISABLED_HASH = "topic_disabled"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class FilterVerdict:
     """A verdict, and under which settings it was found."""
 
     verdict: Verdict
@@ -32,25 +32,25 @@ class TopicLayer:
 
 
 @dataclass(frozen=True)
-class Sieve:
+class HashedFilter:
     """A filter with its hash; without a filter nothing passes."""
 
     filter: Filter | None
     settings_hash: str
 
     @classmethod
-    def of(cls, settings: ChannelSettings) -> Sieve:
+    def of(cls, settings: ChannelSettings) -> HashedFilter:
         by = effective_filter(settings)
         return cls(by, by.settings_hash)
 
-    def judge(self, candidate: Candidate) -> Judged:
+    def judge(self, candidate: Candidate) -> FilterVerdict:
         if self.filter is None:
-            return Judged("topic_disabled", self.settings_hash)
-        return Judged(verdict(candidate, self.filter), self.settings_hash)
+            return FilterVerdict("topic_disabled", self.settings_hash)
+        return FilterVerdict(verdict(candidate, self.filter), self.settings_hash)
 
 
-CLOSED = Sieve(None, TOPIC_DISABLED_HASH)
-OPEN = Sieve.of(ChannelSettings())
+CLOSED = HashedFilter(None, TOPIC_DISABLED_HASH)
+OPEN = HashedFilter.of(ChannelSettings())
 DEFAULT_KNOBS = Knobs()
 
 
@@ -61,11 +61,11 @@ class ChannelRules:
     enabled: bool
     """The switches of the channel and of all that it is in."""
     schedule: Knobs = DEFAULT_KNOBS
-    base: Sieve = OPEN
-    topics: Mapping[str, Sieve] = field(default_factory=dict[str, Sieve])
+    base: HashedFilter = OPEN
+    topics: Mapping[str, HashedFilter] = field(default_factory=dict[str, HashedFilter])
     """Only topics that differ from the channel."""
 
-    def judge(self, candidate: Candidate, *, topic: str = "") -> Judged:
+    def judge(self, candidate: Candidate, *, topic: str = "") -> FilterVerdict:
         """Judge what was seen in a topic; empty for a message outside of any."""
         return self.topics.get(topic, self.base).judge(candidate)
 
@@ -99,7 +99,7 @@ def build_rules(
     return ChannelRules(
         enabled=enabled,
         schedule=set_knobs(knobs, merged),
-        base=Sieve.of(merged),
+        base=HashedFilter.of(merged),
         topics={topic.key: _sieve_of(merged, topic) for topic in topics},
     )
 
@@ -110,5 +110,5 @@ def set_knobs(knobs: Knobs, settings: ChannelSettings) -> Knobs:
     return replace(knobs, **{name: value for name in names if (value := getattr(settings, name)) is not None})
 
 
-def _sieve_of(merged: ChannelSettings, topic: TopicLayer) -> Sieve:
-    return Sieve.of(merge_layers([merged, topic.settings])) if topic.enabled else CLOSED
+def _sieve_of(merged: ChannelSettings, topic: TopicLayer) -> HashedFilter:
+    return HashedFilter.of(merge_layers([merged, topic.settings])) if topic.enabled else CLOSED

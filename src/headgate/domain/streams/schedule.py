@@ -50,7 +50,7 @@ WARM_PER_H = 1 / 12
 
 
 @dataclass(frozen=True)
-class Stand:
+class StreamFacts:
     """Where a stream stands, as far as the schedule cares."""
 
     enabled: bool
@@ -83,7 +83,7 @@ class Decision:
     due_at: datetime | None = None
 
 
-def decide(stand: Stand, *, now: datetime, knobs: Knobs) -> Decision:
+def decide(stand: StreamFacts, *, now: datetime, knobs: Knobs) -> Decision:
     """Apply the rules in their order; `look` means: fetch the head, and decide again."""
     if not stand.enabled:
         return Decision("rest", "disabled")
@@ -107,7 +107,7 @@ def decide(stand: Stand, *, now: datetime, knobs: Knobs) -> Decision:
     return Decision("rest", "caught_up", now + timedelta(seconds=interval_s(stand, knobs)))
 
 
-def interval_s(stand: Stand, knobs: Knobs) -> float:
+def interval_s(stand: StreamFacts, knobs: Knobs) -> float:
     """Return how long a stream rests when all is well."""
     if stand.live:
         return knobs.live_s
@@ -126,7 +126,7 @@ def next_verify_s(
     return min(max(polling_s, shortest_s, 0.0 if missed else 2 * verify_s), longest_s)
 
 
-def _not_yet(stand: Stand, *, now: datetime, knobs: Knobs) -> Decision | None:
+def _not_yet(stand: StreamFacts, *, now: datetime, knobs: Knobs) -> Decision | None:
     """Tell that a stream was made due too early, whatever made it so."""
     if stand.idle_at is not None:
         left_s = knobs.skip_window_s - _age_s(stand.idle_at, now)

@@ -19,7 +19,7 @@ from headgate.jobs.wake import cancel, enqueue
 from headgate.kernel.ids import Ids
 from headgate.storage import events
 from headgate.storage.channels import intake_settings, requests
-from headgate.storage.channels.requests import Holdings, LockedStream, ScanWish, Tier, Trigger
+from headgate.storage.channels.requests import Holdings, RequestedStream, ScanWish, Tier, Trigger
 from headgate.storage.database import Tx
 from headgate.storage.jobs import engine
 from headgate.storage.listings import listings, series
@@ -135,7 +135,7 @@ async def _wake_look(tx: Tx, channel_id: UUID) -> None:
         await enqueue(tx, [Wake(LOOK, str(reader_id), priority=PERSON)])
 
 
-async def _enabled_stream(tx: Tx, channel_id: UUID) -> LockedStream:
+async def _enabled_stream(tx: Tx, channel_id: UUID) -> RequestedStream:
     # Whoever is just turning a switch is waited for here, so that the switches are read as they are.
     await intake_settings.hold_settings(tx)
     stream = await requests.lock_stream(tx, channel_id)

@@ -60,7 +60,7 @@ class News:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Accepted:
     """What came of it, by listing."""
 
     taken: Mapping[UUID, Taken]
@@ -110,7 +110,7 @@ async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
 
 async def take_news(
     tx: Tx, news: News, *, rules: Mapping[UUID, ChannelRules], ids: Ids, now: datetime
-) -> Outcome:
+) -> Accepted:
     """Take in what is new with all that follows; of listings with posts only one at a time does so."""
     await listings.lock_listings(tx, [*news.posts, *news.renamed])
     for channel_id, names in news.renamed.items():
@@ -145,22 +145,22 @@ async def take_news(
     return replace(outcome, changed=changed or any(posted))
 
 
-async def _take(tx: Tx, listed: Sequence[NewRelease], *, ids: Ids, now: datetime) -> Outcome:
+async def _take(tx: Tx, listed: Sequence[NewRelease], *, ids: Ids, now: datetime) -> Accepted:
     """Take all; if the database refuses, each half, down to the entry that is to blame."""
     if not listed:
-        return Outcome({})
+        return Accepted({})
     try:
         async with tx.attempt():
-            return Outcome(await releases.take_releases(tx, listed, ids=ids, now=now))
+            return Accepted(await releases.take_releases(tx, listed, ids=ids, now=now))
     except Refused as error:
         if len(listed) == 1:
             release = listed[0]
             reason = f"{error_class(error)}: {error}"
-            return Outcome({}, [(release.channel_id, BadEntry(release.entry_key, reason))])
+            return Accepted({}, [(release.channel_id, BadEntry(release.entry_key, reason))])
     middle = len(listed) // 2
     first = await _take(tx, listed[:middle], ids=ids, now=now)
     second = await _take(tx, listed[middle:], ids=ids, now=now)
-    return Outcome({**first.taken, **second.taken}, [*first.refused, *second.refused])
+    return Accepted({**first.taken, **second.taken}, [*first.refused, *second.refused])
 
 
 async def _take_posts(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from headgate.domain.listings.listings import Listed
-from headgate.domain.listings.polling import PollStand
+from headgate.domain.listings.polling import ListingFacts
 from headgate.domain.streams.rules import ChannelRules
 from headgate.intake.listings.accept_entries import News
 from headgate.storage.listings.listings import ListingRow, Source
@@ -53,9 +53,9 @@ def with_resets(sources: Sequence[Source], numbers_reset: bool | None) -> list[S
     return [source if source.pattern else replace(source, numbers_reset=numbers_reset) for source in sources]
 
 
-def facts_of(listing: ListingRow, rules: ChannelRules) -> PollStand:
+def facts_of(listing: ListingRow, rules: ChannelRules) -> ListingFacts:
     """Return what the decision to poll a listing depends on."""
-    return PollStand(
+    return ListingFacts(
         enabled=rules.enabled,
         asked=listing.asked,
         gone=listing.gone,

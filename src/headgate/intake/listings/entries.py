@@ -22,7 +22,7 @@ LONGEST_URL = 2000
 
 
 @dataclass
-class Sorted:
+class Classified:
     """Entries, told apart."""
 
     releases: list[NewRelease] = field(default_factory=list[NewRelease])
@@ -47,7 +47,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Chute:
+class SeriesMatcher:
     """One series that a listing brings, ready to take entries."""
 
     source: Source
@@ -101,7 +101,7 @@ def entry_identity(entry: Entry) -> int:
 
 
 @dataclass(frozen=True)
-class Marked:
+class Fingerprinted:
     """Entries with the marks by which a change of them is noticed."""
 
     answered: Answered
@@ -109,10 +109,10 @@ class Marked:
     fingerprints: Sequence[int]
     bad: Sequence[BadEntry]
 
-    def sort(self, places: Iterable[int]) -> Sorted:
+    def sort(self, places: Iterable[int]) -> Classified:
         """Tell releases and posts apart, of those entries that are worth it."""
-        chutes = [Chute(source, _pattern_of(source)) for source in self.answered.sources]
-        outcome = Sorted()
+        chutes = [SeriesMatcher(source, _pattern_of(source)) for source in self.answered.sources]
+        outcome = Classified()
         for place in places:
             entry, fingerprint = self.entries[place], self.fingerprints[place]
             for chute in chutes:
@@ -126,7 +126,7 @@ class Marked:
         return outcome
 
 
-def mark_entries(answered: Answered) -> Marked:
+def mark_entries(answered: Answered) -> Fingerprinted:
     """Mark the entries of an answer; of two with one key the first counts.
 
     A mark is made of everything that the source says of an entry and of how the listing is sorted, so that
@@ -142,7 +142,7 @@ def mark_entries(answered: Answered) -> Marked:
         odd = [entry for entry in entries if not is_key(entry.key)]
         bad += [BadEntry(stand_in_key(entry.key), "its key cannot be stored") for entry in odd]
         entries = [entry for entry in entries if is_key(entry.key)]
-    return Marked(answered, entries, [_fingerprint(entry, salt) for entry in entries], bad)
+    return Fingerprinted(answered, entries, [_fingerprint(entry, salt) for entry in entries], bad)
 
 
 def _pattern_of(source: Source) -> TitlePattern | None:

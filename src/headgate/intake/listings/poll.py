@@ -29,7 +29,7 @@ from headgate.domain.pacing import HORIZON_S
 from headgate.domain.streams.rules import ChannelRules
 from headgate.domain.streams.schedule import JITTER
 from headgate.intake.channels.rules import RulesCache
-from headgate.intake.listings.accept_entries import News, Outcome, take_news, tell_news
+from headgate.intake.listings.accept_entries import Accepted, News, take_news, tell_news
 from headgate.intake.listings.addresses import ListingAddresses, read_address
 from headgate.intake.listings.answers import facts_of, is_quiet, join_parts, shows_blindness, with_resets
 from headgate.intake.listings.entries import Answered
@@ -50,7 +50,7 @@ from headgate.storage.database import Database, Tx
 from headgate.storage.gathering import Gatherer
 from headgate.storage.listings import hosts, listings, releases
 from headgate.storage.listings.hosts import HostName
-from headgate.storage.listings.listings import ListingRow, Standing
+from headgate.storage.listings.listings import ListingRow, ListingState
 from headgate.storage.streams import watches
 
 log = get_logger("intake")
@@ -80,7 +80,7 @@ class ListingRows:
 
 
 @dataclass(frozen=True)
-class Look:
+class Poll:
     """One look under way."""
 
     listing: ListingRow
@@ -97,7 +97,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PollAnswer:
     """All parts of an answer as one, and what of it is new."""
 
     address: str
@@ -157,12 +157,12 @@ class Poller:
         else:
             await self._succeed(job, look, answer)
 
-    def _may_retry(self, job: Job[UUID], look: Look, error: WorkError) -> bool:
+    def _may_retry(self, job: Job[UUID], look: Poll, error: WorkError) -> bool:
         listing = look.listing
         first = listing.failures == 0 and not look.probing
         return first and may_retry(error, attempt=job.attempt, host_failures=listing.host_failures)
 
-    async def _begin(self, job: Job[UUID]) -> Look | None:
+    async def _begin(self, job: Job[UUID]) -> Poll | None:
         """Decide whether to look; if not, write down why and when to decide again."""
         now = self.clock.now()
         listing, rules = await self._reads.ask(job.key)
@@ -177,7 +177,7 @@ class Poller:
                 listing.established,
                 listing.sign_in,
             )
-            look = Look(listing, account, rules, decision.reason, now)
+            look = Poll(listing, account, rules, decision.reason, now)
             if state_of(listing.host_breaker, now=now) == "closed" or listing.asked:
                 return look
             if await claim_probe(job.database, look.host, now=now):
@@ -198,7 +198,7 @@ class Poller:
             found = await listings.list_listings(tx, channel_ids)
         return [(found.get(channel_id), rules[channel_id]) for channel_id in channel_ids]
 
-    async def _ask(self, job: Job[UUID], look: Look) -> Answer:
+    async def _ask(self, job: Job[UUID], look: Poll) -> PollAnswer:
         """Ask for all parts of the answer, and tell what of it is new."""
         listing = look.listing
         wants_whole = listing.asked or listing.blind or listing.polls % WHOLE_EVERY == WHOLE_EVERY - 1
@@ -215,7 +215,7 @@ class Poller:
             cursor = parts[-1].cursor
         listed = join_parts(parts)
         if listed.unchanged:
-            return Answer(address, listed)
+            return PollAnswer(address, listed)
         async with job.database.autocommit() as tx:
             sources = (await listings.list_sources(tx, [listing.channel_id]))[listing.channel_id]
             answered = Answered(
@@ -228,9 +228,9 @@ class Poller:
                 loose_keys=listed.loose_keys,
                 told_before=listing.told_before,
             )
-            return Answer(address, listed, await tell_news(tx, [answered]))
+            return PollAnswer(address, listed, await tell_news(tx, [answered]))
 
-    async def _succeed(self, job: Job[UUID], look: Look, answer: Answer) -> None:
+    async def _succeed(self, job: Job[UUID], look: Poll, answer: PollAnswer) -> None:
         listing, now = look.listing, look.now
         if is_quiet(listing, answer.listed, address=answer.address):
             standing = self._standing(look, answer, changed=False)
@@ -262,7 +262,7 @@ class Poller:
                 await enqueue(tx, [Wake(KIND, job.raw_key)])
         _count(job, look, "changed" if outcome.changed else "unchanged", outcome="done")
 
-    async def _put_off(self, job: Job[UUID], look: Look, error: RateLimited) -> None:
+    async def _put_off(self, job: Job[UUID], look: Poll, error: RateLimited) -> None:
         """Let a poll whose host has no room wait outside of its slot, behind those that wait already."""
         listing, now = look.listing, look.now
         wait_s = min(error.retry_after_s, MAX_WAIT_S)
@@ -277,25 +277,25 @@ class Poller:
                 now=now,
             )
 
-    async def _clear_misses(self, tx: Tx, listing: ListingRow, answer: Answer, outcome: Outcome) -> None:
+    async def _clear_misses(self, tx: Tx, listing: ListingRow, answer: PollAnswer, outcome: Accepted) -> None:
         """Forget what could not be understood before and is not there any more, or is understood now."""
         still_bad = [bad.key for _, bad in (*answer.news.bad, *outcome.refused)]
         if listing.has_misses:
             await releases.clear_bad_entries(tx, listing.channel_id, but=still_bad)
 
-    async def _mend(self, tx: Tx, look: Look) -> None:
+    async def _mend(self, tx: Tx, look: Poll) -> None:
         listing = look.listing
         if listing.host_failures:
             await hosts.mend_host(tx, look.host, now=look.now)
         if listing.failures:
             await watches.mend_watch(tx, channel_id=listing.channel_id, account_id=look.account.id)
 
-    async def _note(self, tx: Tx, look: Look, listed: Listed) -> None:
+    async def _note(self, tx: Tx, look: Poll, listed: Listed) -> None:
         """Write down what the answer says of the listing itself."""
         if listed.numbers_reset is not None:
             await listings.note_reset(tx, look.listing.channel_id, numbers_reset=listed.numbers_reset)
 
-    async def _move(self, tx: Tx, look: Look, answer: Answer) -> bool:
+    async def _move(self, tx: Tx, look: Poll, answer: PollAnswer) -> bool:
         """Follow a listing that moved for good; true if it is another one now, which is looked at instead."""
         listing, listed = look.listing, answer.listed
         if listed.moved_to in ("", answer.address):
@@ -306,7 +306,7 @@ class Poller:
         addresses = ListingAddresses(tx, self.links.secrets)
         return await move(tx, listing, addresses, address=listed.moved_to, host=host, now=look.now)
 
-    def _standing(self, look: Look, answer: Answer, *, changed: bool) -> Standing:
+    def _standing(self, look: Poll, answer: PollAnswer, *, changed: bool) -> ListingState:
         listing, listed, now = look.listing, answer.listed, look.now
         arrivals = merge_arrivals(
             listing.arrivals, [entry.published_at for entry in listed.entries if entry.published_at], now=now
@@ -314,7 +314,7 @@ class Poller:
         tier, reason = tier_of(arrivals, now=now)
         if listing.tier_pinned:
             tier, reason = listing.tier, listing.tier_reason
-        return Standing(
+        return ListingState(
             cursor=listing.cursor if listed.unchanged else listed.cursor,
             arrivals=arrivals,
             rest_until=None if listed.rest_s is None else now + timedelta(seconds=listed.rest_s),
@@ -328,7 +328,7 @@ class Poller:
             title=listed.title,
         )
 
-    def _next(self, look: Look, standing: Standing) -> datetime:
+    def _next(self, look: Poll, standing: ListingState) -> datetime:
         """Return when to look next: in the listing's own rhythm, or as a safety net where a sweep tells."""
         now = look.now
         if look.listing.swept:
@@ -347,7 +347,7 @@ class Poller:
         late_s = (due_at - now).total_seconds() * JITTER
         return due_at + timedelta(seconds=self.randomness.uniform(0, late_s))
 
-    async def _fail(self, job: Job[UUID], look: Look, error: WorkError) -> None:
+    async def _fail(self, job: Job[UUID], look: Poll, error: WorkError) -> None:
         """Count one failure, for the watch and for its host, and leave both alone as their breakers say."""
         listing, now = look.listing, look.now
         log.warning("a listing cannot be read", listing=listing.title, host=listing.host, reason=str(error))
@@ -371,7 +371,7 @@ class Poller:
             await listings.plan_listing(tx, listing, due_at=due_at, reason=reason, checked=True, now=now)
         _count(job, look, error_class(error))
 
-    async def _end_gone(self, job: Job[UUID], look: Look, error: Gone) -> None:
+    async def _end_gone(self, job: Job[UUID], look: Poll, error: Gone) -> None:
         log.warning("a listing is gone for good", listing=look.listing.title, reason=str(error))
         async with job.finish() as tx:
             await self._mend(tx, look)
@@ -388,7 +388,7 @@ class Poller:
         _count(job, look, error_class(error))
 
 
-def _count(job: Job[UUID], look: Look, result: str, *, outcome: str = "failed") -> None:
+def _count(job: Job[UUID], look: Poll, result: str, *, outcome: str = "failed") -> None:
     """Count a look by its result: one that gave up is not done, though its job ends in good order."""
     poll_of(look.listing.platform, result).inc()
     job.outcome = outcome

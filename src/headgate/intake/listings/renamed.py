@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from headgate.domain.listings.entry_identity import NamedEntry, identity_of, match_renamed
 from headgate.domain.text import MAX_TITLE_LENGTH, storable
-from headgate.intake.listings.entries import Marked, entry_identity
+from headgate.intake.listings.entries import Fingerprinted, entry_identity
 from headgate.storage.database import Tx
 from headgate.storage.listings.entry_keys import Namesake, list_namesakes
 
 
-async def find_renamed(tx: Tx, marked: Marked, changed: Sequence[int]) -> dict[str, str]:
+async def find_renamed(tx: Tx, marked: Fingerprinted, changed: Sequence[int]) -> dict[str, str]:
     """Return the old keys of entries that are known under another one; most answers cost nothing."""
     answered = marked.answered
     if not answered.loose_keys or answered.first_look or not changed:

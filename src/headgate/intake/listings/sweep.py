@@ -57,7 +57,7 @@ class SiteRows:
 
 
 @dataclass(frozen=True)
-class Found:
+class SweptEntries:
     """What a sweep brought for listings that are followed here."""
 
     listings: Mapping[UUID, SweptListing]
@@ -141,7 +141,7 @@ class Sweeper:
             if swept.more:
                 await enqueue(tx, [Wake(KIND, job.raw_key, priority=1)])
 
-    async def _compare(self, job: Job[HostName], swept: Swept, *, now: datetime) -> Found:
+    async def _compare(self, job: Job[HostName], swept: Swept, *, now: datetime) -> SweptEntries:
         """Tell what of the site's news is followed here and not known yet."""
         keys = sorted({*swept.entries, *swept.bad})
         async with job.database.transaction() as tx:
@@ -171,7 +171,7 @@ class Sweeper:
             )
             for channel_id in sorted(changed)
         }
-        return Found(followed, arrivals, news)
+        return SweptEntries(followed, arrivals, news)
 
     async def _fail(
         self, job: Job[HostName], host: HostRow, error: WorkError, *, probing: bool, now: datetime

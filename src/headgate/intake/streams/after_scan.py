@@ -15,13 +15,13 @@ from headgate.domain.streams.schedule import (
     JITTER,
     DueReason,
     Reason,
-    Stand,
+    StreamFacts,
     decayed_rate,
     interval_s,
     next_verify_s,
     tier_of,
 )
-from headgate.intake.streams.scan_turn import Held
+from headgate.intake.streams.scan_turn import HeldScan
 from headgate.kernel.randomness import Randomness
 from headgate.lanes.links import Links
 from headgate.storage.database import Tx
@@ -83,7 +83,7 @@ class AfterScan:
     async def stop(
         self,
         tx: Tx,
-        held: Held,
+        held: HeldScan,
         status: Ending,
         message: str,
         *,
@@ -123,7 +123,7 @@ def _settled_at(scan: Scan, manifest: Manifest) -> datetime | None:
 
 
 def _verify_s(
-    scan: Scan, state: Idleness, stand: Stand, rules: ChannelRules, manifest: Manifest
+    scan: Scan, state: Idleness, stand: StreamFacts, rules: ChannelRules, manifest: Manifest
 ) -> float | None:
     """Return how long hints are gathered from now on; None where a scan says nothing about the listener."""
     if not stand.live or manifest.live != "hint" or scan.reason not in {"woken", "changed"}:
@@ -138,9 +138,9 @@ def _verify_s(
     )
 
 
-def _stand(state: Idleness, *, idle_scans: int, live: bool, now: datetime) -> Stand:
+def _stand(state: Idleness, *, idle_scans: int, live: bool, now: datetime) -> StreamFacts:
     rate = decayed_rate(state.arrival_rate, rated_at=state.rated_at, now=now)
-    return Stand(
+    return StreamFacts(
         enabled=True,
         waiting=None,
         scanned=True,

@@ -18,7 +18,7 @@ from headgate.domain.streams.rules import ChannelRules
 from headgate.domain.streams.schedule import (
     JITTER,
     Decision,
-    Stand,
+    StreamFacts,
     Tier,
     decayed_rate,
     decide,
@@ -126,8 +126,8 @@ class Planner:
             saved=1,
         )
 
-    def _stand(self, stream: DueStream, rules: ChannelRules, checked: Checked | None) -> Stand:
-        return Stand(
+    def _stand(self, stream: DueStream, rules: ChannelRules, checked: Checked | None) -> StreamFacts:
+        return StreamFacts(
             enabled=rules.enabled,
             waiting=stream.waiting,
             scanned=stream.scanned,
@@ -161,7 +161,7 @@ class Planner:
 
 
 @dataclass(frozen=True)
-class Look:
+class HeadCheck:
     """One look under way: the streams, what was decided without a call, and whose heads are asked for."""
 
     account: AccountRef
@@ -173,7 +173,7 @@ class Look:
 
 
 @dataclass
-class Looker:
+class HeadChecker:
     """Looks at the streams of accounts."""
 
     links: Links
@@ -200,7 +200,7 @@ class Looker:
         async with job.finish() as tx:
             await self._end(tx, look, told)
 
-    async def _begin(self, job: Job[UUID]) -> Look | None:
+    async def _begin(self, job: Job[UUID]) -> HeadCheck | None:
         async with job.database.transaction() as tx:
             reader = await get_watcher(tx, job.key)
             if reader is None or reader.state != "active":
@@ -215,9 +215,9 @@ class Looker:
         first = {stream.channel_id: planner.decide(stream) for stream in listed if stream.due}
         account = AccountRef(reader.id, reader.platform, reader.name, reader.established, reader.sign_in)
         asked = fill_up(listed, first, now=now, most=manifest.heads_per_call)
-        return Look(account, manifest, planner, listed, first, asked)
+        return HeadCheck(account, manifest, planner, listed, first, asked)
 
-    async def _fetch_heads(self, job: Job[UUID], look: Look) -> Mapping[str, Head]:
+    async def _fetch_heads(self, job: Job[UUID], look: HeadCheck) -> Mapping[str, Head]:
         try:
             async with self.links.call(look.account, "heads") as link:
                 return await link.heads([stream.key for stream in look.asked])
@@ -229,7 +229,7 @@ class Looker:
             log.warning("heads cannot be had; reading tells", account=look.account.name, reason=str(error))
             return {}
 
-    async def _end(self, tx: Tx, look: Look, told: Mapping[str, Head]) -> None:
+    async def _end(self, tx: Tx, look: HeadCheck, told: Mapping[str, Head]) -> None:
         """Write down the heads and every decision, begin the scans, and wake whoever goes on."""
         now = look.planner.now
         heads = {stream.channel_id: told[stream.key] for stream in look.asked if stream.key in told}
@@ -266,7 +266,7 @@ class Looker:
         await enqueue(tx, wakes)
 
     def _decide(
-        self, look: Look, handled: Sequence[DueStream], checked: Mapping[UUID, Checked]
+        self, look: HeadCheck, handled: Sequence[DueStream], checked: Mapping[UUID, Checked]
     ) -> dict[UUID, Decision]:
         """Return what was decided; a stream whose head is still to be fetched is left for the next look."""
         unheard = {stream.channel_id for stream in look.asked if stream.due} - checked.keys()
@@ -283,14 +283,14 @@ class Looker:
         return decisions
 
     def _plan(
-        self, look: Look, stream: DueStream, decision: Decision, checked: Mapping[UUID, Checked]
+        self, look: HeadCheck, stream: DueStream, decision: Decision, checked: Mapping[UUID, Checked]
     ) -> Planned:
         if decision.action == "read":
             return look.planner.read(stream, decision)
         jitter = self.randomness.jittered(1.0, part=JITTER)
         return look.planner.rest(stream, decision, checked.get(stream.channel_id), jitter=jitter)
 
-    def _scan(self, look: Look, stream: DueStream, decision: Decision, head: Head | None) -> NewScan:
+    def _scan(self, look: HeadCheck, stream: DueStream, decision: Decision, head: Head | None) -> NewScan:
         known = [p for p in (stream.head, head.position if head else None) if p is not None]
         unknown = decision.reason == "head_unknown"
         return NewScan(

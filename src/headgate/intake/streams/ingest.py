@@ -48,15 +48,15 @@ class WaitingRows:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Ingested:
     """What came of some sightings."""
 
     linked: tuple[WaitingSighting, ...] = ()
     made: Made = NOTHING
     failures: tuple[Failure, ...] = ()
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(self.linked + other.linked, self.made + other.made, self.failures + other.failures)
+    def __add__(self, other: Ingested) -> Ingested:
+        return Ingested(self.linked + other.linked, self.made + other.made, self.failures + other.failures)
 
 
 @dataclass
@@ -82,20 +82,20 @@ class Ingest:
             if len(waiting) == BATCH:
                 await enqueue(tx, [Wake(KIND, str(job.key))])
 
-    async def _make(self, tx: Tx, channel_id: UUID, waiting: Sequence[WaitingSighting]) -> Outcome:
+    async def _make(self, tx: Tx, channel_id: UUID, waiting: Sequence[WaitingSighting]) -> Ingested:
         """Make items of all; if the database refuses, of each half, down to the row that is to blame."""
         try:
             async with tx.attempt():
                 made = await make_items(tx, channel_id, waiting, ids=self.ids, now=self.clock.now())
         except Refused as error:
             if len(waiting) == 1:
-                return Outcome(failures=(_failure(waiting[0], error),))
+                return Ingested(failures=(_failure(waiting[0], error),))
             middle = len(waiting) // 2
             first = await self._make(tx, channel_id, waiting[:middle])
             return first + await self._make(tx, channel_id, waiting[middle:])
-        return Outcome(tuple(waiting), made)
+        return Ingested(tuple(waiting), made)
 
-    async def _settle(self, tx: Tx, channel_id: UUID, outcome: Outcome) -> None:
+    async def _settle(self, tx: Tx, channel_id: UUID, outcome: Ingested) -> None:
         """Give sightings their items, write down what failed, and forget the misses of what did not."""
         linked, made = outcome.linked, outcome.made
         await sightings.link_items(tx, sighting_ids=[each.id for each in linked], item_ids=made.item_ids)

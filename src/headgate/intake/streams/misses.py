@@ -14,7 +14,7 @@ from uuid import UUID
 from headgate.domain.errors import error_class
 from headgate.domain.streams.misses import MISS_CAP
 from headgate.intake.streams.head_checks import refusal
-from headgate.intake.streams.refetch import Failed, Fetched, Found, SingleMessages
+from headgate.intake.streams.refetch import Failed, Fetched, Refetched, SingleMessages
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -81,7 +81,7 @@ class MissRetries:
     async def _end(self, tx: Tx, miss: Miss, fetched: Fetched) -> bool:
         """Write what came of a try; true if a person wants another one at once."""
         fetched = await self.messages.take(tx, miss.channel_id, message_key=miss.message_key, fetched=fetched)
-        if isinstance(fetched, Found):
+        if isinstance(fetched, Refetched):
             await self._clear(tx, miss)
             return False
         if isinstance(fetched, Failed):

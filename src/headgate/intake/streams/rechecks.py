@@ -9,7 +9,7 @@ from uuid import UUID
 from headgate.domain.errors import error_class
 from headgate.domain.streams.misses import MISS_CAP
 from headgate.intake.streams.misses import NOBODY_CAN_S
-from headgate.intake.streams.refetch import Failed, Fetched, Found, SingleMessages
+from headgate.intake.streams.refetch import Failed, Fetched, Refetched, SingleMessages
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -78,7 +78,7 @@ class Rechecks:
     async def _end(self, tx: Tx, wish: Recheck, fetched: Fetched) -> None:
         now = self._now()
         fetched = await self.messages.take(tx, wish.channel_id, message_key=wish.message_key, fetched=fetched)
-        if isinstance(fetched, Found):
+        if isinstance(fetched, Refetched):
             await rechecks.clear_recheck(tx, wish)
         elif isinstance(fetched, Failed):
             await rechecks.fail_recheck(

@@ -24,7 +24,7 @@ from headgate.storage.streams.readers import Reader, get_reader
 
 
 @dataclass(frozen=True)
-class Found:
+class Refetched:
     """The platform answered; without a message if it was deleted."""
 
     message: Message | None
@@ -44,7 +44,7 @@ class Failed:
     error: WorkError
 
 
-Fetched = Found | NobodyCan | Failed
+Fetched = Refetched | NobodyCan | Failed
 
 
 @dataclass
@@ -68,7 +68,7 @@ class SingleMessages:
             return NobodyCan()
         try:
             async with self.links.call(account, "read") as link:
-                return Found(await link.message(reader.stream_key, message_key), began_at)
+                return Refetched(await link.message(reader.stream_key, message_key), began_at)
         except (RateLimited, Elsewhere, DatabaseAway, UnknownLane):
             raise
         except (AuthFailed, Restricted) as error:
@@ -95,9 +95,9 @@ class SingleMessages:
     async def take(self, tx: Tx, channel_id: UUID, *, message_key: str, fetched: Fetched) -> Fetched:
         """Store what was found; of a message that is gone, that it is gone.
 
-        Returns `Found` only if nothing is left to do: what could not be stored is as good as not fetched.
+        Returns `Refetched` only if nothing is left to do: what could not be stored is as good as not fetched.
         """
-        if not isinstance(fetched, Found):
+        if not isinstance(fetched, Refetched):
             return fetched
         now, message = self.clock.now(), fetched.message
         if message is None:

@@ -31,8 +31,8 @@ from headgate.intake.streams.after_scan import AfterScan
 from headgate.intake.streams.head_checks import DISABLED, PERSON, UNKNOWN_BOUND
 from headgate.intake.streams.head_checks import KIND as LOOK
 from headgate.intake.streams.scan_turn import (
-    Held,
-    Turn,
+    HeldScan,
+    ScanTurn,
     head_is_old,
     next_tip,
     no_reader,
@@ -104,7 +104,7 @@ class Scanner:
         else:
             await self._read(job, turn, turn.hole)
 
-    async def _choose(self, tx: Tx, scan: Scan) -> Turn | None:
+    async def _choose(self, tx: Tx, scan: Scan) -> ScanTurn | None:
         """Choose the next hole; nothing if the head must be fetched before, or nobody can read."""
         now = self.clock.now()
         account = reader_of(scan)
@@ -113,7 +113,7 @@ class Scanner:
         if scan.bound == UNKNOWN_BOUND:
             offered = self.links.manifest(scan.platform).lenses
             lens = "everything" if "everything" in offered else scan.lenses[0]
-            return Turn(scan, account, UNKNOWN_BOUND, Hole(lens, Span(scan.floor, UNKNOWN_BOUND)), now)
+            return ScanTurn(scan, account, UNKNOWN_BOUND, Hole(lens, Span(scan.floor, UNKNOWN_BOUND)), now)
         bound = scan.bound
         holes = await self._list_holes(tx, scan, bound=bound, now=now)
         if what_is_left(holes, bound=bound).inner and scan.head is not None and scan.head >= bound:
@@ -121,7 +121,7 @@ class Scanner:
             bound = scan.head + 1
             holes = await self._list_holes(tx, scan, bound=bound, now=now)
         hole = await self._next_hole(tx, scan, holes, tip=scan.tip, bound=bound, now=now)
-        return Turn(scan, account, bound, hole, now)
+        return ScanTurn(scan, account, bound, hole, now)
 
     async def _next_hole(
         self, tx: Tx, scan: Scan, holes: list[Hole], *, tip: Tip | None, bound: int, now: datetime
@@ -138,14 +138,14 @@ class Scanner:
             tx, scan.channel_id, bound=bound, direction=scan.direction, now=now, below=below
         )
 
-    async def _take(self, tx: Tx, channel_id: UUID, seen_bound: int | None = None) -> Held | None:
+    async def _take(self, tx: Tx, channel_id: UUID, seen_bound: int | None = None) -> HeldScan | None:
         """Take settings, stream and scan, in this order; nothing if the scan has ended meanwhile."""
         rules = await self.rules.get(tx, channel_id)
         stream = await streams.lock_stream(tx, channel_id)
         scan = await scans.get_scan(tx, channel_id)
         if stream is None or scan is None:
             return None
-        return Held(scan, stream, rules, self.clock.now(), seen_bound)
+        return HeldScan(scan, stream, rules, self.clock.now(), seen_bound)
 
     async def _give_up(self, job: Job[UUID]) -> None:
         async with job.finish() as tx:
@@ -171,7 +171,7 @@ class Scanner:
                 await scans.await_head(tx, held.scan.scan_id, now=held.now)
                 await streams.make_due(tx, job.key, due_at=held.now, reason=held.scan.reason)
 
-    async def _read(self, job: Job[UUID], turn: Turn, hole: Hole) -> None:
+    async def _read(self, job: Job[UUID], turn: ScanTurn, hole: Hole) -> None:
         scan = turn.scan
         page_size = self.links.manifest(scan.platform).page_size
         try:
@@ -194,7 +194,7 @@ class Scanner:
         else:
             await self._finish_turn(job, turn, page)
 
-    async def _finish_turn(self, job: Job[UUID], turn: Turn, page: Page | None) -> None:
+    async def _finish_turn(self, job: Job[UUID], turn: ScanTurn, page: Page | None) -> None:
         """End the job with everything that the page brought."""
         async with job.finish() as tx:
             held = await self._take(tx, job.key, turn.scan.bound)
@@ -209,7 +209,7 @@ class Scanner:
             if page is not None:
                 await streams.count_read(tx, turn.scan.channel_id)
 
-    async def _accept(self, tx: Tx, held: Held, turn: Turn, hole: Hole, page: Page) -> None:
+    async def _accept(self, tx: Tx, held: HeldScan, turn: ScanTurn, hole: Hole, page: Page) -> None:
         scan, now = held.scan, held.now
         accepted = await accept_messages(
             tx,
@@ -237,7 +237,7 @@ class Scanner:
             step = replace(step, messages=counted, span=page.proven)
             await self._judge_proof(tx, held, turn, hole, page.proven, step)
 
-    async def _cover(self, tx: Tx, held: Held, hole: Hole, page: Page) -> int:
+    async def _cover(self, tx: Tx, held: HeldScan, hole: Hole, page: Page) -> int:
         """Add what the page proves; returns how many of its messages its lens had not read yet."""
         channel_id, proven = held.scan.channel_id, page.proven
         covered = {message.position: message for message in page.messages if message.position in proven}
@@ -250,7 +250,7 @@ class Scanner:
         return counted
 
     async def _judge_proof(
-        self, tx: Tx, held: Held, turn: Turn, hole: Hole, proven: Span, step: Step
+        self, tx: Tx, held: HeldScan, turn: ScanTurn, hole: Hole, proven: Span, step: Step
     ) -> None:
         """The newest messages may be too young: their turn comes later, and older holes go on meanwhile."""
         if proven.empty and was_young(held.scan, hole):
@@ -259,7 +259,7 @@ class Scanner:
         tip = next_tip(held.scan, hole, proven, now=held.now, margin_s=margin_s)
         await self._go_on(tx, held, step, bound=turn.bound, tip=tip)
 
-    async def _go_on(self, tx: Tx, held: Held, step: Step, *, bound: int, tip: Tip | None) -> None:
+    async def _go_on(self, tx: Tx, held: HeldScan, step: Step, *, bound: int, tip: Tip | None) -> None:
         """Decide by what is left: the next page now, the newest messages once settled, or the end."""
         scan, now, goal = held.scan, held.now, held.goal(bound)
         if goal is None or goal == UNKNOWN_BOUND:
@@ -283,12 +283,12 @@ class Scanner:
         elif due_at <= now:
             await enqueue(tx, [Wake(KIND, str(scan.channel_id))])
 
-    async def _read_on(self, tx: Tx, held: Held, step: Step, *, bound: int | None) -> None:
+    async def _read_on(self, tx: Tx, held: HeldScan, step: Step, *, bound: int | None) -> None:
         """Have the next page read at once, by whoever reads the stream now."""
         await self._record(tx, held, step, bound=bound, due_at=held.now)
         await enqueue(tx, [Wake(KIND, str(held.scan.channel_id))])
 
-    async def _lose_account(self, job: Job[UUID], turn: Turn, error: AuthFailed | Restricted) -> None:
+    async def _lose_account(self, job: Job[UUID], turn: ScanTurn, error: AuthFailed | Restricted) -> None:
         """Let somebody else read on, or wait for the account."""
         async with job.finish() as tx:
             held = await self._take(tx, job.key, turn.scan.bound)
@@ -302,7 +302,7 @@ class Scanner:
                 await self._fail(tx, held, step, due_at=held.now, reason="reader_changed")
             await streams.count_read(tx, held.scan.channel_id)
 
-    async def _fail_page(self, job: Job[UUID], turn: Turn, hole: Hole, error: WorkError) -> None:
+    async def _fail_page(self, job: Job[UUID], turn: ScanTurn, hole: Hole, error: WorkError) -> None:
         """Note a page that could not be read: the hole waits, and so does the watch if it keeps failing.
 
         The failure is that of the account that was asked, whoever reads the stream by now.
@@ -335,7 +335,7 @@ class Scanner:
             await streams.count_read(tx, scan.channel_id)
 
     async def _go_round(
-        self, tx: Tx, held: Held, turn: Turn, hole: Hole, error: WorkError, step: Step
+        self, tx: Tx, held: HeldScan, turn: ScanTurn, hole: Hole, error: WorkError, step: Step
     ) -> None:
         """Read other holes if there are any; else wait for this one, or fail if it was tried often enough."""
         attempts, next_try_at = await self._note_failure(tx, held, hole, error)
@@ -349,18 +349,22 @@ class Scanner:
             await self._record(tx, held, step, bound=held.scan.bound, due_at=next_try_at)
 
     async def _fail(
-        self, tx: Tx, held: Held, step: Step, *, due_at: datetime, reason: DueReason | Reason
+        self, tx: Tx, held: HeldScan, step: Step, *, due_at: datetime, reason: DueReason | Reason
     ) -> None:
         await self._record(tx, held, step, bound=held.scan.bound, due_at=held.now)
         await self.after.stop(tx, held, "FAILED", step.error_message, due_at=due_at, reason=reason)
 
-    async def _record(self, tx: Tx, held: Held, step: Step, *, bound: int | None, due_at: datetime) -> None:
+    async def _record(
+        self, tx: Tx, held: HeldScan, step: Step, *, bound: int | None, due_at: datetime
+    ) -> None:
         """Note what a page brought; a scan that waits for a fresh head is left to the look."""
         goal = held.goal(bound)
         due = None if goal is None else due_at
         await scans.go_on(tx, held.scan, step, bound=goal, due_at=due, now=held.now)
 
-    async def _note_failure(self, tx: Tx, held: Held, hole: Hole, error: WorkError) -> tuple[int, datetime]:
+    async def _note_failure(
+        self, tx: Tx, held: HeldScan, hole: Hole, error: WorkError
+    ) -> tuple[int, datetime]:
         channel_id, now = held.scan.channel_id, held.now
         attempts = await streams.count_hole_attempts(tx, channel_id, hole) + 1
         delay_s = self.randomness.jittered(HOLES.delay_s(min(attempts, 20)), part=JITTER)

@@ -14,7 +14,7 @@ from headgate.storage.streams.streams import LockedStream
 
 
 @dataclass(frozen=True)
-class Turn:
+class ScanTurn:
     """What a job is about to do: read a hole below a bound, or nothing if there is none to be read now."""
 
     scan: Scan
@@ -25,7 +25,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldScan:
     """A scan and its stream that the finishing transaction has to itself, as they are now."""
 
     scan: Scan
@@ -43,7 +43,7 @@ class Held:
         return max(current, bound)
 
 
-def head_is_old(held: Held) -> bool:
+def head_is_old(held: HeldScan) -> bool:
     """Tell that a reading takes long, and what is new would wait for it; a head serves a page at least."""
     scan = held.scan
     fetched_at = max(filter(None, (scan.queued_at, scan.head_checked_at, scan.head_asked_at)))

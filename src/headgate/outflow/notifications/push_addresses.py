@@ -20,7 +20,14 @@ from headgate.domain.pacing import ComeBackLater, LanePlan
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.lanes import Lanes
-from headgate.outflow.notifications.push_out import PLAN, Outcome, Pusher, get_limits, read_url, send_paced
+from headgate.outflow.notifications.push_out import (
+    PLAN,
+    Pusher,
+    PushOutcome,
+    get_limits,
+    read_url,
+    send_paced,
+)
 from headgate.outflow.notifications.push_rules import check_reach
 from headgate.storage.access import users
 from headgate.storage.access.users import Role
@@ -161,7 +168,7 @@ class PushAddresses:
                 " address.",
             )
 
-    async def test(self, database: Database, address_id: UUID, *, user_id: UUID) -> Outcome:
+    async def test(self, database: Database, address_id: UUID, *, user_id: UUID) -> PushOutcome:
         """Send a test message now, at the pace of the address, and tell what became of it."""
         async with database.transaction() as tx:
             await self.get(tx, address_id, user_id=user_id)
@@ -186,7 +193,7 @@ class PushAddresses:
             await self._note(tx, address_id, outcome, now=self.clock.now())
         return outcome
 
-    async def _note(self, tx: Tx, address_id: UUID, outcome: Outcome, *, now: datetime) -> None:
+    async def _note(self, tx: Tx, address_id: UUID, outcome: PushOutcome, *, now: datetime) -> None:
         """An address that works again need not wait; one that fails a test is not blamed for it."""
         address = await pushes.lock_address(tx, address_id)
         if address is None:

@@ -71,7 +71,7 @@ class Pusher(Protocol):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PushOutcome:
     """What became of a call."""
 
     state: Literal["sent", "failed", "uncertain"]
@@ -79,7 +79,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Planned:
+class PushToSend:
     """A message that is to go out now."""
 
     push: PlannedPush
@@ -138,7 +138,7 @@ class PushOut:
             await self._end(tx, job.key, planned, outcome)
         push_of(outcome.state).inc()
 
-    async def _plan(self, tx: Tx, address_id: UUID) -> Planned | None:
+    async def _plan(self, tx: Tx, address_id: UUID) -> PushToSend | None:
         """Choose what goes out now; or note when to look again."""
         now = self.clock.now()
         address = await pushes.lock_address(tx, address_id)
@@ -154,7 +154,7 @@ class PushOut:
         if push is None:
             await pushes.set_due(tx, address_id, None)
             return None
-        return Planned(push, is_probe=state_of(address.breaker, now=now) == "half_open")
+        return PushToSend(push, is_probe=state_of(address.breaker, now=now) == "half_open")
 
     async def _rests_until(self, tx: Tx, address: LockedAddress, *, now: datetime) -> datetime | None:
         """Return until when nothing goes out to an address, if that is so."""
@@ -204,7 +204,7 @@ class PushOut:
             tx, given_up, [one.id for one in old], address_id=address_id, error=TOO_OLD, now=now
         )
 
-    async def _send(self, database: Database, address_id: UUID, push: PlannedPush) -> Outcome | None:
+    async def _send(self, database: Database, address_id: UUID, push: PlannedPush) -> PushOutcome | None:
         """Mark the message and call the service; nothing if somebody else has begun before."""
 
         async def begin() -> PushLimits | None:
@@ -219,7 +219,7 @@ class PushOut:
             self.lanes, self.pusher, url, message, address_id, plan=self.plan, begin=begin
         )
 
-    async def _end(self, tx: Tx, address_id: UUID, planned: Planned, outcome: Outcome) -> None:
+    async def _end(self, tx: Tx, address_id: UUID, planned: PushToSend, outcome: PushOutcome) -> None:
         """Write down what became of the message, and when to look again."""
         now = self.clock.now()
         address = await pushes.lock_address(tx, address_id)
@@ -259,7 +259,7 @@ def _line(waiting: WaitingNotification) -> Line:
 
 
 async def _note(
-    tx: Tx, address: LockedAddress, planned: Planned, outcome: Outcome, *, now: datetime
+    tx: Tx, address: LockedAddress, planned: PushToSend, outcome: PushOutcome, *, now: datetime
 ) -> Breaker:
     """Let the address and its breaker follow; quick tries are no failures of the address yet."""
     if outcome.state == "sent":
@@ -283,7 +283,7 @@ async def send_paced(
     *,
     plan: LanePlan,
     begin: Callable[[], Awaitable[PushLimits | None]],
-) -> Outcome | None:
+) -> PushOutcome | None:
     """Send a message at the pace of its address.
 
     `begin` tells right before the call how far it may go, or nothing if it must not be made.
@@ -301,13 +301,13 @@ async def send_paced(
         try:
             await pusher.push(url, title=message.title, body=message.body, limits=limits)
         except Ambiguous as error:
-            return Outcome("uncertain", str(error))
+            return PushOutcome("uncertain", str(error))
         except RateLimited as error:
             await lanes.signal_limit(permit, retry_after_s=error.retry_after_s)
-            return Outcome("failed", str(error))
+            return PushOutcome("failed", str(error))
         except Transient as error:
-            return Outcome("failed", str(error))
-        return Outcome("sent")
+            return PushOutcome("failed", str(error))
+        return PushOutcome("sent")
 
 
 async def get_limits(tx: Tx, address_id: UUID, *, allow_private: bool) -> PushLimits:

@@ -18,7 +18,7 @@ from headgate.domain.retry import RetryPolicy
 from headgate.kernel.clock import Clock
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow.sending.hold import Hold
+from headgate.outflow.sending.hold import SenderLease
 from headgate.storage.sending.sending import Result, Share
 
 SEND_TIMEOUT_S = 8.0
@@ -31,7 +31,7 @@ RETRY = RetryPolicy(max_attempts=3)
 
 
 @dataclass
-class Flight:
+class PendingSend:
     """A message that is about to be sent, with its permit."""
 
     share: Share
@@ -49,7 +49,7 @@ class Flight:
     """There was no answer in time, and nobody waits for it any more."""
 
 
-class Landed(NamedTuple):
+class SendOutcome(NamedTuple):
     """What came of a flight; an error that concerns the account or its pace is handed on."""
 
     result: Result
@@ -78,13 +78,13 @@ def in_doubt(share: Share, error: str) -> Result:
     return Result(share.delivery, share.number, "sending", share.attempts + 1, error=error)
 
 
-def landed(task: asyncio.Task[Landed], flight: Flight) -> Landed:
+def landed(task: asyncio.Task[SendOutcome], flight: PendingSend) -> SendOutcome:
     """Return what came of a flight that ended; one that was cancelled before its call has sent nothing."""
     if not task.cancelled():
         return task.result()
     if flight.called:
-        return Landed(in_doubt(flight.share, "cancelled before an answer came"))
-    return Landed(unsent(flight.share))
+        return SendOutcome(in_doubt(flight.share, "cancelled before an answer came"))
+    return SendOutcome(unsent(flight.share))
 
 
 def lost(share: Share, error: str) -> Result:
@@ -94,16 +94,16 @@ def lost(share: Share, error: str) -> Result:
 
 
 @dataclass
-class Runway:
+class MessageSender:
     """Sends the messages of one account."""
 
     account: AccountRef
     links: Links
     lanes: Lanes
     clock: Clock
-    hold: Hold
-    _calls: dict[asyncio.Task[Any], tuple[float, Flight]] = field(
-        default_factory=dict["asyncio.Task[Any]", tuple[float, Flight]]
+    hold: SenderLease
+    _calls: dict[asyncio.Task[Any], tuple[float, PendingSend]] = field(
+        default_factory=dict["asyncio.Task[Any]", tuple[float, PendingSend]]
     )
     """The calls under way, each with the time at which nobody waits for its answer any more."""
 
@@ -120,26 +120,26 @@ class Runway:
             first_s = min((ends_s for ends_s, _ in self._calls.values()), default=now_s + SEND_TIMEOUT_S)
             await self.clock.sleep(first_s - now_s)
 
-    async def send(self, link: Link, flight: Flight) -> Landed:
+    async def send(self, link: Link, flight: PendingSend) -> SendOutcome:
         """Send one message at its permit's time, unless it may not go any more."""
         await self.lanes.wait(flight.permit)
         # Nothing may come between these checks and the call.
         began_s = self.clock.monotonic()
         too_late = flight.repeat_until_s is not None and began_s >= flight.repeat_until_s
         if too_late or not self.hold.sure:
-            return Landed(unsent(flight.share))
+            return SendOutcome(unsent(flight.share))
         try:
             self.lanes.spend(flight.permit)
         except PermitVoid:
-            return Landed(unsent(flight.share))
+            return SendOutcome(unsent(flight.share))
         flight.called = True
         try:
             sent = await self._call(link, flight, ends_s=began_s + SEND_TIMEOUT_S)
         except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
             return await self._judge(flight, self._classify(error))
-        return Landed(self._arrived(flight, sent, took_s=self.clock.monotonic() - began_s))
+        return SendOutcome(self._arrived(flight, sent, took_s=self.clock.monotonic() - began_s))
 
-    async def _call(self, link: Link, flight: Flight, *, ends_s: float) -> Sent:
+    async def _call(self, link: Link, flight: PendingSend, *, ends_s: float) -> Sent:
         task = cast("asyncio.Task[Any]", asyncio.current_task())
         self._calls[task] = ends_s, flight
         try:
@@ -152,7 +152,7 @@ class Runway:
         finally:
             self._calls.pop(task, None)
 
-    def _arrived(self, flight: Flight, sent: Sent, *, took_s: float) -> Result:
+    def _arrived(self, flight: PendingSend, sent: Sent, *, took_s: float) -> Result:
         share = flight.share
         return Result(
             share.delivery,
@@ -172,19 +172,19 @@ class Runway:
             else self.links.classify(self.account, error)
         )
 
-    async def _judge(self, flight: Flight, error: WorkError) -> Landed:
+    async def _judge(self, flight: PendingSend, error: WorkError) -> SendOutcome:
         share = flight.share
         if isinstance(error, RateLimited):
             await self.lanes.signal_limit(flight.permit, retry_after_s=error.retry_after_s)
-            return Landed(unsent(share, error=str(error)), error)
+            return SendOutcome(unsent(share, error=str(error)), error)
         if isinstance(error, AuthFailed | Restricted):
-            return Landed(unsent(share, error=str(error)), error)
+            return SendOutcome(unsent(share, error=str(error)), error)
         if isinstance(error, Ambiguous):
-            return Landed(in_doubt(share, str(error)))
+            return SendOutcome(in_doubt(share, str(error)))
         if isinstance(error, Gone) and share.media_id is not None and not flight.fresh_upload:
-            return Landed(unsent(share, error=str(error)), error)
+            return SendOutcome(unsent(share, error=str(error)), error)
         attempts = share.attempts + 1
         if error.retryable and attempts < RETRY.max_attempts:
             delay_s = RETRY.delay_s(attempts)
-            return Landed(unsent(share, error=str(error), attempts=attempts, retry_s=delay_s))
-        return Landed(lost(share, str(error)))
+            return SendOutcome(unsent(share, error=str(error), attempts=attempts, retry_s=delay_s))
+        return SendOutcome(lost(share, str(error)))

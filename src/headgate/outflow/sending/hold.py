@@ -17,7 +17,7 @@ LEASE_S = 10.0
 
 
 @dataclass
-class Hold:
+class SenderLease:
     """A lease in hand; before each call its deadline is looked at."""
 
     database: Database

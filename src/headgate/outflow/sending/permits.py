@@ -18,7 +18,7 @@ SOON_S = 0.5
 
 
 @dataclass
-class Stock:
+class PermitPool:
     """Permits of one kind; where the pace allows much they are asked for seldom.
 
     Where it is slow, only for the next few calls: permits are short-lived, and unused ones are lost.

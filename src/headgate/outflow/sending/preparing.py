@@ -11,13 +11,13 @@ from headgate.domain.errors import RateLimited, WorkError
 from headgate.domain.pacing import Permit, PermitVoid
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow.sending.permits import Stock
+from headgate.outflow.sending.permits import PermitPool
 
 MOST_KNOWN = 50_000
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Preparation:
     """Which targets are prepared, and which cannot be; or that the pace asks to come back later."""
 
     prepared: set[str]
@@ -33,7 +33,7 @@ class Preparing:
     links: Links
     lanes: Lanes
     link: Link
-    stock: Stock | None
+    stock: PermitPool | None
     """Its permits; none where nothing needs to be prepared."""
     known: set[str]
 
@@ -41,14 +41,14 @@ class Preparing:
         """Tell whether a target is prepared, or need not be."""
         return self.stock is None or target in self.known
 
-    async def prepare(self, targets: Sequence[str], *, left: int) -> Outcome:
+    async def prepare(self, targets: Sequence[str], *, left: int) -> Preparation:
         """Prepare those that are not yet, as many as the pace allows now; `left` more may follow."""
         new = [target for target in targets if target not in self.known]
         if self.stock is None or not new:
-            return Outcome(set(targets), {})
+            return Preparation(set(targets), {})
         ready = {target for target in targets if target in self.known}
         if not self.stock.in_hand() and (late := await self.stock.fill(left)):
-            return Outcome(ready, {}, None if ready else RateLimited(retry_after_s=late.delay_s))
+            return Preparation(ready, {}, None if ready else RateLimited(retry_after_s=late.delay_s))
         permits = [self.stock.take() for _ in self.stock.in_hand(len(new))]
         pairs = list(zip(new, permits, strict=False))
         answers = await asyncio.gather(*(self._prepare_one(target, permit) for target, permit in pairs))
@@ -58,7 +58,9 @@ class Preparing:
             self.known.clear()
         self.known |= done
         limits = [error for error in errors.values() if isinstance(error, RateLimited)]
-        return Outcome(ready | done, errors, max(limits, key=lambda limit: limit.retry_after_s, default=None))
+        return Preparation(
+            ready | done, errors, max(limits, key=lambda limit: limit.retry_after_s, default=None)
+        )
 
     async def _prepare_one(self, target: str, permit: Permit) -> WorkError | None:
         try:

@@ -28,14 +28,14 @@ from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.outflow.sending.doubts import look_for
 from headgate.outflow.sending.endings import CANCELLED, Circumstances, close_window, end_run, was_saturated
-from headgate.outflow.sending.flights import SETTLE_S, Runway
-from headgate.outflow.sending.hold import LEASE_S, Hold
-from headgate.outflow.sending.permits import Stock
+from headgate.outflow.sending.flights import SETTLE_S, MessageSender
+from headgate.outflow.sending.hold import LEASE_S, SenderLease
+from headgate.outflow.sending.permits import PermitPool
 from headgate.outflow.sending.preparing import Preparing
 from headgate.outflow.sending.resting import later, rest
 from headgate.outflow.sending.rounds import JobRounds, RoundWriter
-from headgate.outflow.sending.turn import LONGEST_PACE_S, Turn
-from headgate.outflow.sending.uploads import Shelf
+from headgate.outflow.sending.turn import LONGEST_PACE_S, SendBatch
+from headgate.outflow.sending.uploads import UploadCache
 from headgate.outflow.sending.waking import SEND, wake_sender
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import DatabaseAway
@@ -240,7 +240,7 @@ class Sender:
                     await end_run(tx, run, circumstances, now=now)
         return late_s
 
-    async def _play(self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan) -> Turn | None:
+    async def _play(self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan) -> SendBatch | None:
         if plan.run is None or not plan.shares:
             return None
         turn = await self._turn(job, account, lease, plan, plan.run)
@@ -256,7 +256,9 @@ class Sender:
             turn.come_back_s = plan.flying.settles_in_s
         return turn
 
-    async def _turn(self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan, run: DueRun) -> Turn:
+    async def _turn(
+        self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan, run: DueRun
+    ) -> SendBatch:
         database = job.database
         manifest = self.links.manifest(account.platform)
         link = await self.links.link(account)
@@ -264,14 +266,14 @@ class Sender:
         if opened is not link:
             known = set[str]()
             self._prepared[account.id] = (link, known)
-        shelf = Shelf(account, self.links, database, self.clock)
+        shelf = UploadCache(account, self.links, database, self.clock)
         await shelf.load(share.media_id for share in plan.shares if share.media_id is not None)
         at_once = plan.sender.group_concurrency or self.groups_at_once
-        hold = Hold(database, self.clock, lease)
-        return Turn(
+        hold = SenderLease(database, self.clock, lease)
+        return SendBatch(
             run=run,
             dedupe=manifest.dedupe,
-            runway=Runway(account, self.links, self.lanes, self.clock, hold),
+            runway=MessageSender(account, self.links, self.lanes, self.clock, hold),
             link=link,
             shelf=shelf,
             preparing=Preparing(
@@ -295,8 +297,8 @@ class Sender:
             self._rounds = RoundWriter(database, self.clock, LEASE_S)
         return self._rounds
 
-    def _stock(self, account: AccountRef, kind: CallKind, few: int) -> Stock:
-        return Stock(self.lanes, self.clock, str(account.id), kind, few, self._wishes)
+    def _stock(self, account: AccountRef, kind: CallKind, few: int) -> PermitPool:
+        return PermitPool(self.lanes, self.clock, str(account.id), kind, few, self._wishes)
 
     async def _suspend(self, job: Job[UUID], account: AccountRef, error: AuthFailed | Restricted) -> None:
         """Pause all runs of an account that cannot send, with the reason."""
@@ -304,7 +306,7 @@ class Sender:
         async with job.finish() as tx:
             await sending.follow_accounts(tx, now=self.clock.now())
 
-    async def _end(self, tx: Tx, account: AccountRef, plan: Plan, turn: Turn | None) -> None:
+    async def _end(self, tx: Tx, account: AccountRef, plan: Plan, turn: SendBatch | None) -> None:
         """Write down what the turn has come to; a person may have paused or cancelled the run meanwhile."""
         now = self.clock.now()
         if turn is not None and turn.saturated:
@@ -324,7 +326,7 @@ class Sender:
             await sending.put_off(tx, run.id, due_at=later(self.clock, turn.ready_in_s))
         await publish(tx, Event("runs"))
 
-    async def _note(self, tx: Tx, turn: Turn, *, now: datetime) -> None:
+    async def _note(self, tx: Tx, turn: SendBatch, *, now: datetime) -> None:
         if turn.limits:
             await sending.count_limit_signals(tx, turn.run.id, signals=turn.limits)
         if turn.refused:
@@ -336,7 +338,7 @@ class Sender:
         return max(self.clock.real_s_until(plan.soonest_close), 0.1)
 
 
-async def _recall_at_stop(stopping: asyncio.Event, turn: Turn) -> None:
+async def _recall_at_stop(stopping: asyncio.Event, turn: SendBatch) -> None:
     await stopping.wait()
     turn.recall()
 

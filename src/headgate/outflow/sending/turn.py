@@ -21,13 +21,21 @@ from headgate.domain.pacing import Permit
 from headgate.domain.reminders.templates import Values, fill
 from headgate.kernel.randomness import Randomness
 from headgate.outflow.sending.doubts import look_for
-from headgate.outflow.sending.flights import RETRY, Flight, Landed, Runway, landed, repeat_for_s, unsent
+from headgate.outflow.sending.flights import (
+    RETRY,
+    MessageSender,
+    PendingSend,
+    SendOutcome,
+    landed,
+    repeat_for_s,
+    unsent,
+)
 from headgate.outflow.sending.groups import Group
-from headgate.outflow.sending.hold import Hold
-from headgate.outflow.sending.permits import Stock
+from headgate.outflow.sending.hold import SenderLease
+from headgate.outflow.sending.permits import PermitPool
 from headgate.outflow.sending.preparing import Preparing
 from headgate.outflow.sending.rounds import JobRounds
-from headgate.outflow.sending.uploads import Shelf
+from headgate.outflow.sending.uploads import UploadCache
 from headgate.storage.database import Database, to_the_end
 from headgate.storage.jobs.leases import LeaseLost
 from headgate.storage.sending import sending
@@ -45,19 +53,19 @@ LONGEST_PACE_S = 60.0
 
 
 @dataclass
-class Turn:
+class SendBatch:
     """One turn of a run under way."""
 
     run: DueRun
     dedupe: DedupeWindow
-    runway: Runway
+    runway: MessageSender
     link: Link
-    shelf: Shelf
+    shelf: UploadCache
     preparing: Preparing
-    stock: Stock
+    stock: PermitPool
     database: Database
     rounds: JobRounds
-    hold: Hold
+    hold: SenderLease
     groups_at_once: int
     randomness: Randomness
     come_back_s: float | None = None
@@ -76,8 +84,8 @@ class Turn:
     _loaded_at_s: float = 0.0
     _waiting: deque[Group] = field(default_factory=deque[Group])
     _open: list[Group] = field(default_factory=list[Group])
-    _flights: dict[asyncio.Task[Landed], tuple[Group, Flight]] = field(
-        default_factory=dict["asyncio.Task[Landed]", tuple[Group, Flight]]
+    _flights: dict[asyncio.Task[SendOutcome], tuple[Group, PendingSend]] = field(
+        default_factory=dict["asyncio.Task[SendOutcome]", tuple[Group, PendingSend]]
     )
     _last_due_s: float = 0.0
     _results: list[Result] = field(default_factory=list[Result])
@@ -291,7 +299,7 @@ class Turn:
 
     def _start(self, group: Group, permit: Permit) -> None:
         share = group.next
-        flight = Flight(
+        flight = PendingSend(
             share=share,
             part=self._part(share),
             permit=permit,
@@ -365,7 +373,7 @@ class Turn:
             self._results.append(end.result)
             await self._act(group, end)
 
-    async def _act(self, group: Group, end: Landed) -> None:
+    async def _act(self, group: Group, end: SendOutcome) -> None:
         result, share, now_s = end.result, group.next, self._now_s()
         if result.state == "sent":
             group.shares.popleft()

@@ -19,7 +19,7 @@ RENEW_BEFORE = timedelta(minutes=5)
 
 
 @dataclass
-class Shelf:
+class UploadCache:
     """The handles of an account's files during a turn."""
 
     account: AccountRef

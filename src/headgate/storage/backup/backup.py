@@ -18,7 +18,7 @@ from headgate import __version__
 from headgate.domain.errors import UserError
 from headgate.storage.backup.file import (
     CHUNK_BYTES,
-    Manifest,
+    BackupManifest,
     SequenceState,
     TableRows,
     damaged,
@@ -82,7 +82,7 @@ async def list_contents(connection: Connection) -> Contents:
 
 async def backup(
     url: str, target: Path, *, taken_at: datetime, on_progress: OnProgress = ignore_progress
-) -> Manifest:
+) -> BackupManifest:
     """Write a verified backup of the database to a new file, which appears only when it is whole."""
     _refuse_existing(target)
     draft = target.with_name(f".{target.name}.partial")
@@ -107,7 +107,7 @@ async def backup(
     return manifest
 
 
-def verify(source: Path, *, on_progress: OnProgress = ignore_progress) -> Manifest:
+def verify(source: Path, *, on_progress: OnProgress = ignore_progress) -> BackupManifest:
     """Unpack the whole file and compare its rows with the manifest; raise if anything is missing."""
     manifest = read_manifest(source)
     done = 0
@@ -158,7 +158,7 @@ async def _write(url: str, draft: Path, *, taken_at: datetime, on_progress: OnPr
                 sequences = (await list_contents(connection)).sequences
                 write_manifest(
                     archive,
-                    Manifest(
+                    BackupManifest(
                         headgate=__version__,
                         server_version=connection.info.server_version,
                         taken_at=taken_at,

@@ -48,7 +48,7 @@ class SequenceState:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class BackupManifest:
     """What is in a backup, as of one snapshot."""
 
     headgate: str
@@ -74,12 +74,12 @@ def open_table(archive: zipfile.ZipFile, table: str) -> IO[bytes]:
     return archive.open(entry_of(table), "w", force_zip64=True)
 
 
-def write_manifest(archive: zipfile.ZipFile, manifest: Manifest) -> None:
+def write_manifest(archive: zipfile.ZipFile, manifest: BackupManifest) -> None:
     document = {"format": _FORMAT, **asdict(manifest), "taken_at": manifest.taken_at.isoformat()}
     archive.writestr(MANIFEST, json.dumps(document, indent=2))
 
 
-def read_manifest(source: Path) -> Manifest:
+def read_manifest(source: Path) -> BackupManifest:
     """Return what the backup says of itself, or say why the file is none."""
     try:
         with zipfile.ZipFile(source) as archive:
@@ -119,7 +119,7 @@ def foreign(names: list[str]) -> UserError:
     )
 
 
-def check_origin(manifest: Manifest) -> None:
+def check_origin(manifest: BackupManifest) -> None:
     """Refuse what a newer or an edited Headgate made: this one cannot read its tables."""
     known = list_migrations()
     for applied in manifest.migrations:
@@ -142,7 +142,7 @@ def check_origin(manifest: Manifest) -> None:
             )
 
 
-def _check_entries(source: Path, found: list[str], manifest: Manifest) -> None:
+def _check_entries(source: Path, found: list[str], manifest: BackupManifest) -> None:
     expected = {MANIFEST, *(entry_of(table) for table in manifest.tables)}
     twice = [name for name, count in Counter(found).items() if count > 1]
     if strange := sorted({*found} - expected) + twice:
@@ -151,7 +151,7 @@ def _check_entries(source: Path, found: list[str], manifest: Manifest) -> None:
         raise damaged(source, f"it lacks {', '.join(missing)}")
 
 
-def _parse(document: dict[str, Any]) -> Manifest:
+def _parse(document: dict[str, Any]) -> BackupManifest:
     if document["format"] != _FORMAT:
         raise UserError(
             f"The backup has format {document['format']}, and this Headgate knows {_FORMAT}.",
@@ -161,7 +161,7 @@ def _parse(document: dict[str, Any]) -> Manifest:
         raise ValueError("it names no version")
     tables = cast("dict[str, dict[str, Any]]", document["tables"])
     sequences = cast("dict[str, dict[str, Any]]", document["sequences"])
-    return Manifest(
+    return BackupManifest(
         headgate=str(document["headgate"]),
         server_version=int(document["server_version"]),
         taken_at=datetime.fromisoformat(document["taken_at"]),

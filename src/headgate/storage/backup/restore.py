@@ -24,7 +24,14 @@ from headgate.storage.backup.backup import (
     list_contents,
     verify,
 )
-from headgate.storage.backup.file import Manifest, check_origin, damaged, foreign, read_manifest, read_table
+from headgate.storage.backup.file import (
+    BackupManifest,
+    check_origin,
+    damaged,
+    foreign,
+    read_manifest,
+    read_table,
+)
 from headgate.storage.database import Connection, Tx
 from headgate.storage.migrate import Migration, apply_pending, open_for_migration
 from headgate.storage.queries import load_queries
@@ -41,7 +48,7 @@ _COLLISIONS = (psycopg.errors.DeadlockDetected, psycopg.errors.LockNotAvailable)
 class Restored:
     """What a restore did."""
 
-    manifest: Manifest
+    manifest: BackupManifest
     migrated: list[Migration]
     set_aside: str | None
     """The schema that holds what was there before."""
@@ -98,7 +105,7 @@ class _Step:
     """A verified backup on its way into a schema without tables, in an open transaction."""
 
     source: Path
-    manifest: Manifest
+    manifest: BackupManifest
     on_progress: OnProgress
 
     async def fill(self, connection: Connection) -> list[Migration]:

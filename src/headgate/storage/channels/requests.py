@@ -20,7 +20,7 @@ ScanStatus = Literal["QUEUED", "RUNNING", "SUCCEEDED", "CANCELLED", "FAILED"]
 
 
 @dataclass(frozen=True)
-class LockedStream:
+class RequestedStream:
     """What a request for a scan depends on."""
 
     channel_id: UUID
@@ -87,8 +87,8 @@ async def list_family(tx: Tx, channel_id: UUID) -> list[UUID]:
     return await tx.column(Q["list_family"], channel_id=channel_id)
 
 
-async def lock_stream(tx: Tx, channel_id: UUID) -> LockedStream | None:
-    return await tx.one(LockedStream, Q["lock_stream"], channel_id=channel_id)
+async def lock_stream(tx: Tx, channel_id: UUID) -> RequestedStream | None:
+    return await tx.one(RequestedStream, Q["lock_stream"], channel_id=channel_id)
 
 
 async def insert_scan(

@@ -98,7 +98,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ListingState:
     """What an answer changes about its listing."""
 
     cursor: Mapping[str, str]
@@ -182,7 +182,7 @@ async def plan_listing(
 
 
 async def plan_after_answer(
-    tx: Tx, listing: ListingRow, standing: Standing, *, due_at: datetime, reason: str, now: datetime
+    tx: Tx, listing: ListingRow, standing: ListingState, *, due_at: datetime, reason: str, now: datetime
 ) -> bool:
     """Write down what an answer says of its listing, and when to look next; true if it is due at once."""
     return bool(
@@ -209,7 +209,7 @@ async def plan_after_answer(
 
 
 def unchanged(
-    listing: ListingRow, standing: Standing, *, due_at: datetime, reason: str, now: datetime
+    listing: ListingRow, standing: ListingState, *, due_at: datetime, reason: str, now: datetime
 ) -> Statement:
     """Return what writes down an answer without news, to be sent together with others."""
     return Statement(

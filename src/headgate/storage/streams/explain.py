@@ -101,7 +101,7 @@ class LensCoverage:
 
 
 @dataclass(frozen=True)
-class Hole:
+class HoleLine:
     """Positions that were not read yet, both ends included, and what is known of failed tries."""
 
     lens: Lens
@@ -114,7 +114,7 @@ class Hole:
 
 
 @dataclass(frozen=True)
-class MissCount:
+class MissTotal:
     """How many misses of a stage are open, or were abandoned."""
 
     state: Literal["open", "abandoned"]
@@ -124,7 +124,7 @@ class MissCount:
 
 
 @dataclass(frozen=True)
-class Miss:
+class MissLine:
     """One thing that failed after it was read."""
 
     id: UUID
@@ -169,7 +169,7 @@ class FailedJob:
 
 
 @dataclass(frozen=True)
-class Judging:
+class JudgingLine:
     """How far judging again has come; without a due time it is done."""
 
     due_at: datetime | None
@@ -179,7 +179,7 @@ class Judging:
 
 
 @dataclass(frozen=True)
-class Decision:
+class DecisionLine:
     """Why the stream was read or not; one row for decisions that repeat."""
 
     number: int
@@ -244,13 +244,13 @@ class Explanation:
     stream: ExplainedStream
     progress: Progress
     coverage: list[LensCoverage]
-    holes: list[Hole]
-    miss_counts: list[MissCount]
-    misses: list[Miss]
+    holes: list[HoleLine]
+    miss_counts: list[MissTotal]
+    misses: list[MissLine]
     watches: list[Watch]
     failed_jobs: list[FailedJob]
-    judging: Judging | None
-    decisions: list[Decision]
+    judging: JudgingLine | None
+    decisions: list[DecisionLine]
     scans: list[ScanLine]
     topics: list[Topic]
 
@@ -264,13 +264,15 @@ async def explain_stream(tx: Tx, channel_id: UUID) -> Explanation | None:
         stream=stream,
         progress=(await list_progress(tx, [channel_id]))[channel_id],
         coverage=await tx.all(LensCoverage, Q["list_coverage"], channel_id=channel_id),
-        holes=await tx.all(Hole, Q["list_holes"], channel_id=channel_id),
-        miss_counts=await tx.all(MissCount, Q["count_misses"], channel_id=channel_id),
-        misses=await tx.all(Miss, Q["list_misses"], channel_id=channel_id, limit=MOST_MISSES),
+        holes=await tx.all(HoleLine, Q["list_holes"], channel_id=channel_id),
+        miss_counts=await tx.all(MissTotal, Q["count_misses"], channel_id=channel_id),
+        misses=await tx.all(MissLine, Q["list_misses"], channel_id=channel_id, limit=MOST_MISSES),
         watches=await tx.all(Watch, Q["list_watches"], channel_id=channel_id),
         failed_jobs=await tx.all(FailedJob, Q["list_letters"], channel_id=channel_id),
-        judging=await tx.one(Judging, Q["get_judging"], channel_id=channel_id),
-        decisions=await tx.all(Decision, Q["list_decisions"], channel_id=channel_id, limit=MOST_DECISIONS),
+        judging=await tx.one(JudgingLine, Q["get_judging"], channel_id=channel_id),
+        decisions=await tx.all(
+            DecisionLine, Q["list_decisions"], channel_id=channel_id, limit=MOST_DECISIONS
+        ),
         scans=await tx.all(ScanLine, Q["list_scans"], channel_id=channel_id, limit=MOST_SCANS),
         topics=await list_topics(tx, channel_id),
     )

@@ -39,7 +39,7 @@ _SINGLES: tuple[Shape, ...] = (
 
 
 @dataclass(frozen=True)
-class Pace:
+class PostingPace:
     """How much comes in a stream: some history, then a steady trickle."""
 
     history_since: datetime
@@ -59,7 +59,7 @@ class Activity:
 
     seed: int
     scale: PositionScale
-    pace: Pace
+    pace: PostingPace
     profile: Profile
     theme: str
     topics: tuple[str, ...] = ()

@@ -48,7 +48,7 @@ class SimFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenContent:
     """A message in full."""
 
     text: str = ""
@@ -59,7 +59,7 @@ class Written:
     from_webhook: bool = False
 
 
-Content = Generated | Written
+Content = Generated | WrittenContent
 
 
 def file_of(name: str, content: bytes, *, mime_type: str = "application/octet-stream") -> SimFile:
@@ -68,9 +68,9 @@ def file_of(name: str, content: bytes, *, mime_type: str = "application/octet-st
     return SimFile(name, mime_type, len(content), content_id, content)
 
 
-def write_out(content: Content) -> Written:
+def write_out(content: Content) -> WrittenContent:
     """Return the message in full."""
-    return content if isinstance(content, Written) else _write(content)
+    return content if isinstance(content, WrittenContent) else _write(content)
 
 
 def file_bytes(file: SimFile) -> bytes:
@@ -79,18 +79,18 @@ def file_bytes(file: SimFile) -> bytes:
 
 
 @lru_cache(maxsize=2048)
-def _write(content: Generated) -> Written:
+def _write(content: Generated) -> WrittenContent:
     choices = derive(content.seed, "text")
     theme = THEMES[content.theme]
     title = theme.title(choices)
     author = choices.choice(AUTHORS)
     if content.shape == "text":
-        return Written(text=chat_line(choices), author=author)
+        return WrittenContent(text=chat_line(choices), author=author)
     if content.shape == "link":
         link = f"https://example.org/{_slug(title).lower()}/{content.seed % 10_000}"
-        return Written(text=f"{title}: {link}", author=author, links=(link,))
+        return WrittenContent(text=f"{title}: {link}", author=author, links=(link,))
     text = note_on(choices, theme=theme, title=title) if content.part <= 1 else ""
-    return Written(text=text, author=author, files=(_describe(content, theme, choices, title),))
+    return WrittenContent(text=text, author=author, files=(_describe(content, theme, choices, title),))
 
 
 def _describe(content: Generated, theme: Theme, choices: Randomness, title: str) -> SimFile:

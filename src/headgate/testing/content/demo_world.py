@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from headgate.kernel.clock import Clock
-from headgate.testing.content.activity import Pace
+from headgate.testing.content.activity import PostingPace
 from headgate.testing.content.seeds import derive_seed
 from headgate.testing.platform.places import Chapters
 from headgate.testing.platform.profiles import Profile, telegram_like
@@ -85,7 +85,7 @@ def _demo_profile() -> Profile:
 def _add_place(world: World, place: _Place, opened_at: datetime) -> None:
     members = None if place.members is None else set(place.members)
     world.add_stream(place.key, title=place.title, topics=place.topics, members=members)
-    pace = Pace(
+    pace = PostingPace(
         history_since=opened_at - _HISTORY,
         opened_at=opened_at,
         history_per_hour=place.history / (_HISTORY / timedelta(hours=1)),

@@ -29,7 +29,7 @@ from headgate.testing.platform.errors import (
 from headgate.testing.platform.faults import FLOOD_S
 from headgate.testing.platform.live import Connection, Delivery
 from headgate.testing.platform.outbox import accept_send, accept_upload, find_group, find_in_history
-from headgate.testing.platform.places import Group, validators_of
+from headgate.testing.platform.places import SimGroup, validators_of
 from headgate.testing.platform.platform_state import PlatformState
 from headgate.testing.platform.positions import from_ms
 from headgate.testing.platform.reading import PageRequest, head_of, page_of
@@ -336,7 +336,7 @@ class SimulatedLink:
             raise SimNotFound(f"message {message_key} is gone")
         return Part(text=f"forwarded {stream}/{message_key}")
 
-    def _group(self, key: str) -> Group:
+    def _group(self, key: str) -> SimGroup:
         return find_group(self._world, account=self._account.name, key=key)
 
     def _stream(self, key: str) -> Stream:

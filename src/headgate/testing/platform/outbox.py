@@ -7,12 +7,12 @@ from datetime import timedelta
 from headgate.connectors.protocol import MediaHandle, Part
 from headgate.testing.platform.call_log import Call
 from headgate.testing.platform.errors import SimBadRequest, SimDuplicate, SimMediaLapsed, SimNotFound
-from headgate.testing.platform.places import Group, GroupMessage, Upload
+from headgate.testing.platform.places import GroupMessage, SimGroup, Upload
 from headgate.testing.platform.platform_state import PlatformState
 from headgate.testing.platform.positions import to_ms
 
 
-def find_group(world: PlatformState, *, account: str, key: str) -> Group:
+def find_group(world: PlatformState, *, account: str, key: str) -> SimGroup:
     group = world.groups.get(key)
     if group is None or (group.members is not None and account not in group.members):
         raise SimNotFound(f"there is no group {key} for {account}")
@@ -31,7 +31,7 @@ def accept_upload(
     return MediaHandle(handle, None if life_s is None else now + timedelta(seconds=life_s))
 
 
-def accept_send(world: PlatformState, call: Call, group: Group, part: Part, *, key: str) -> GroupMessage:
+def accept_send(world: PlatformState, call: Call, group: SimGroup, part: Part, *, key: str) -> GroupMessage:
     """Put a message into a group, unless the platform knows its key and refuses repeats."""
     if not part.text and not part.media:
         raise SimBadRequest("a message needs a text or a file")
@@ -62,7 +62,7 @@ def accept_send(world: PlatformState, call: Call, group: Group, part: Part, *, k
     return message
 
 
-def find_in_history(world: PlatformState, group: Group, *, account: str, key: str) -> GroupMessage | None:
+def find_in_history(world: PlatformState, group: SimGroup, *, account: str, key: str) -> GroupMessage | None:
     """Look for a message by the key that it was sent with; a platform without keys cannot tell."""
     if world.profile.dedupe.kind == "none":
         return None

@@ -21,7 +21,7 @@ _LONG_AGO = utc_from_timestamp(0)
 
 
 @dataclass
-class Account:
+class SimAccount:
     """One login, and what the platform remembers of its recent calls."""
 
     name: str
@@ -63,7 +63,7 @@ class GroupMessage(NamedTuple):
 
 
 @dataclass
-class Group:
+class SimGroup:
     """A group to send to."""
 
     key: str

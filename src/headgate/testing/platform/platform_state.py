@@ -16,7 +16,7 @@ from headgate.testing.platform.faults import NONE, FaultRates, Faults
 from headgate.testing.platform.file_links import FileLinks
 from headgate.testing.platform.live import Connection
 from headgate.testing.platform.odd_answers import OnList, OnMessage, fetch_plainly, list_plainly
-from headgate.testing.platform.places import Account, Chapters, Group, Listing, Upload
+from headgate.testing.platform.places import Chapters, Listing, SimAccount, SimGroup, Upload
 from headgate.testing.platform.positions import COMPACT, SNOWFLAKE, PositionScale, to_ms
 from headgate.testing.platform.profiles import Profile, plain
 from headgate.testing.platform.rows import Row, tell_message
@@ -49,10 +49,10 @@ class PlatformState:
         self.on_list: OnList = list_plainly
         self.on_message: OnMessage = fetch_plainly
         """What it answers, if otherwise than by itself."""
-        self.accounts: dict[str, Account] = {}
+        self.accounts: dict[str, SimAccount] = {}
         self.streams: dict[str, Stream] = {}
         self.listings: dict[str, Listing] = {}
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, SimGroup] = {}
         self.uploads: dict[str, Upload] = {}
         self.timeline = Timeline(self.streams, now_ms=self.now_ms, sees=self.sees)
         self._connections_made = 0
@@ -65,9 +65,9 @@ class PlatformState:
         """Let everything happen that was to happen until now."""
         self.timeline.advance(self.now_ms if now is None else to_ms(now))
 
-    def add_account(self, name: str) -> Account:
+    def add_account(self, name: str) -> SimAccount:
         shift = derive_seed(self.seed, "shift", name) % 1_000_000 * 2
-        account = Account(name, shift=shift if self.profile.position_scope == "account" else 0)
+        account = SimAccount(name, shift=shift if self.profile.position_scope == "account" else 0)
         self.accounts[name] = account
         return account
 
@@ -107,8 +107,8 @@ class PlatformState:
         self.listings[key] = listing
         return listing
 
-    def add_group(self, key: str, *, title: str = "", members: set[str] | None = None) -> Group:
-        group = Group(key, title or key, members=members)
+    def add_group(self, key: str, *, title: str = "", members: set[str] | None = None) -> SimGroup:
+        group = SimGroup(key, title or key, members=members)
         self.groups[key] = group
         return group
 

@@ -9,7 +9,7 @@ from headgate.domain.streams.coverage import proven_span
 from headgate.domain.streams.messages import Head, Lens, Page, Span
 from headgate.testing.content.seeds import derive_seed
 from headgate.testing.platform.errors import SimBadRequest
-from headgate.testing.platform.places import Account
+from headgate.testing.platform.places import SimAccount
 from headgate.testing.platform.platform_state import PlatformState
 from headgate.testing.platform.rows import Row, matches_lens, write_row
 from headgate.testing.platform.streams import Stream
@@ -28,7 +28,7 @@ class PageRequest:
     """Only this topic's messages, as a forum can be searched; empty: all."""
 
 
-def head_of(world: PlatformState, account: Account, stream: Stream) -> Head:
+def head_of(world: PlatformState, account: SimAccount, stream: Stream) -> Head:
     """Return the newest position that a search would tell of."""
     now_ms = world.now_ms
     for row in stream.newest_first(now_ms=now_ms):
@@ -39,7 +39,7 @@ def head_of(world: PlatformState, account: Account, stream: Stream) -> Head:
     return Head(None)
 
 
-def page_of(world: PlatformState, account: Account, stream: Stream, request: PageRequest) -> Page:
+def page_of(world: PlatformState, account: SimAccount, stream: Stream, request: PageRequest) -> Page:
     """Return one page of a hole, newest first, and what it proves."""
     if request.lens not in world.profile.lenses or request.limit < 1:
         raise SimBadRequest(f"cannot read {request.limit} messages through {request.lens}")
@@ -74,7 +74,7 @@ def page_of(world: PlatformState, account: Account, stream: Stream, request: Pag
 
 
 def _find(
-    world: PlatformState, account: Account, stream: Stream, request: PageRequest, *, span: Span, asked: int
+    world: PlatformState, account: SimAccount, stream: Stream, request: PageRequest, *, span: Span, asked: int
 ) -> list[Row]:
     now_ms, lens = world.now_ms, request.lens
     start, end = max(0, span.start - account.shift), max(0, span.end - account.shift)

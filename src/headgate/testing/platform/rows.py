@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from headgate.domain.streams.messages import Attachment, Lens, Message
-from headgate.testing.content.content import Content, SimFile, Written, write_out
+from headgate.testing.content.content import Content, SimFile, WrittenContent, write_out
 from headgate.testing.platform.positions import from_ms
 
 
@@ -52,7 +52,7 @@ class Row:
         return (*self.former, self.content) if edited is None else (*self.former, self.content, edited)
 
 
-def write_row(row: Row, *, at_ms: int) -> Written:
+def write_row(row: Row, *, at_ms: int) -> WrittenContent:
     """Return what a message says at a time."""
     return write_out(row.content_at(at_ms))
 

@@ -11,8 +11,16 @@ from datetime import datetime
 
 from headgate.domain.listings.listings import Entry
 from headgate.domain.streams.messages import Message
-from headgate.testing.content.activity import Activity, Pace
-from headgate.testing.content.content import SHAPES, Content, Generated, Shape, SimFile, Written, write_out
+from headgate.testing.content.activity import Activity, PostingPace
+from headgate.testing.content.content import (
+    SHAPES,
+    Content,
+    Generated,
+    Shape,
+    SimFile,
+    WrittenContent,
+    write_out,
+)
 from headgate.testing.content.seeds import derive_seed
 from headgate.testing.content.themes import THEMES
 from headgate.testing.platform.errors import SimNotFound
@@ -45,7 +53,7 @@ class World(PlatformState):
         for row in self.stream(stream).posted[first : first + count]:
             row.deleted_ms = row.arrived_ms + 1
 
-    def schedule(self, stream: str, pace: Pace, *, theme: str = "prints") -> None:
+    def schedule(self, stream: str, pace: PostingPace, *, theme: str = "prints") -> None:
         """Let messages come by themselves, as a pure function of the seed and the time."""
         target = self.stream(stream)
         target.activity = Activity(
@@ -81,7 +89,7 @@ class World(PlatformState):
         target = self._open_stream(stream)
         content: Content
         if text or files or links:
-            content = Written(text, author, from_bot, tuple(files), tuple(links), from_webhook)
+            content = WrittenContent(text, author, from_bot, tuple(files), tuple(links), from_webhook)
         else:
             content = self._generate(target, shape)
         return self._publish(target, content, topic=topic, album=album, sent_at=sent_at, heard=heard)

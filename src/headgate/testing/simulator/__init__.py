@@ -5,7 +5,7 @@ A seed decides everything: who goes on, what fails, who dies. A failing seed is 
 
 from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript
 from headgate.testing.simulator.listings import ListingOutcome, ListingPlay, ListingScript
-from headgate.testing.simulator.play import Outcome, Play, Script
+from headgate.testing.simulator.play import Play, PlayOutcome, Script
 from headgate.testing.simulator.process import Product, ProductFactory
 from headgate.testing.simulator.scripts import FAULTS, fanout_for, listings_for, script_for
 from headgate.testing.simulator.theatre import Theatre, open_theatre
@@ -18,8 +18,8 @@ __all__ = [
     "ListingOutcome",
     "ListingPlay",
     "ListingScript",
-    "Outcome",
     "Play",
+    "PlayOutcome",
     "Product",
     "ProductFactory",
     "Script",

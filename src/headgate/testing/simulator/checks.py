@@ -12,7 +12,7 @@ from uuid import UUID
 from headgate.domain.streams.filters import KEPT
 from headgate.storage.database import Connection, Tx
 from headgate.testing.platform.world import World
-from headgate.testing.simulator.truth import Channel, Form, Held, Place, read_channels
+from headgate.testing.simulator.truth import Channel, Form, HeldSighting, TruePlace, read_channels
 
 
 async def check_always(world: World, director: Connection) -> list[str]:
@@ -101,11 +101,11 @@ def _check_coverage(channel: Channel) -> Iterator[str]:
                 yield f"covered through {lens}, but not seen: message {held.key} in {channel.name}"
 
 
-def _is_seen(channel: Channel, held: Held, form: Form) -> bool:
+def _is_seen(channel: Channel, held: HeldSighting, form: Form) -> bool:
     return all(_sighted(channel, held, place) for place in form.places)
 
 
-def _sighted(channel: Channel, held: Held, place: Place) -> bool:
+def _sighted(channel: Channel, held: HeldSighting, place: TruePlace) -> bool:
     sighting = channel.sightings.get((held.key, place.key))
     return sighting is not None and place.is_in(sighting)
 
@@ -150,12 +150,12 @@ def _check_caught(channel: Channel, *, last_forms: bool) -> Iterator[str]:
             yield f"{reasons[-1]} of message {held.key} in {channel.name}"
 
 
-def _may_be_unknown(channel: Channel, held: Held) -> bool:
+def _may_be_unknown(channel: Channel, held: HeldSighting) -> bool:
     """Say whether each search may have come while the message was nothing that it finds."""
     return all(any(not form.matches(lens) for form in held.forms) for lens in channel.row.lenses)
 
 
-def _why_not(channel: Channel, held: Held, form: Form) -> Iterator[str]:
+def _why_not(channel: Channel, held: HeldSighting, form: Form) -> Iterator[str]:
     for place in form.places:
         kept = channel.rules.judge(place.candidate, topic=form.message.topic).verdict == KEPT
         what = place.candidate.file_name or place.candidate.url

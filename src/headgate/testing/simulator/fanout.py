@@ -19,7 +19,7 @@ from headgate.testing.platform.world import World
 from headgate.testing.simulator.company import Company
 from headgate.testing.simulator.database import StagedDatabase
 from headgate.testing.simulator.ensemble import Ensemble
-from headgate.testing.simulator.fanout_judge import SHARES, Share, check_fanout
+from headgate.testing.simulator.fanout_judge import SHARES, JudgedShare, check_fanout
 from headgate.testing.simulator.fanout_plan import plan_runs
 from headgate.testing.simulator.lines import Lines
 from headgate.testing.simulator.operator import Operator
@@ -32,7 +32,7 @@ LOOK_S = 2.0
 
 
 @dataclass(frozen=True)
-class Happening:
+class FanoutEvent:
     """Something that somebody does at a moment of the play."""
 
     at_s: float
@@ -61,7 +61,7 @@ class FanoutScript:
     """Nothing goes wrong, so that everybody begins at once and nobody takes longer than the pace."""
     steered: bool = False
     """A person pauses, resumes and cancels runs, and groups shut accounts out, while things go wrong."""
-    happenings: Sequence[Happening] = ()
+    happenings: Sequence[FanoutEvent] = ()
     """What happens when, in the order of time."""
 
 
@@ -245,7 +245,7 @@ class Fanout:
         )
         if self._unsettled:
             outcome.failures.append(f"not at rest after {self.stage.elapsed_s:.0f} s: {outcome.states}")
-        shares = [Share(*row) for row in await (await director.execute(SHARES)).fetchall()]
+        shares = [JudgedShare(*row) for row in await (await director.execute(SHARES)).fetchall()]
         outcome.failures.extend(check_fanout(self, shares))
         return outcome
 

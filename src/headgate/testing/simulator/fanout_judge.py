@@ -34,7 +34,7 @@ join delivery d on d.run_id = p.run_id and d.number = p.delivery join run r on r
 """
 
 
-class Share(NamedTuple):
+class JudgedShare(NamedTuple):
     """A message of a run, as we believe it to be."""
 
     account: str
@@ -45,7 +45,7 @@ class Share(NamedTuple):
     run: str
 
 
-def check_fanout(fanout: Fanout, shares: Sequence[Share]) -> list[str]:
+def check_fanout(fanout: Fanout, shares: Sequence[JudgedShare]) -> list[str]:
     """Return everything that is wrong."""
     return [
         *_check_arrivals(fanout, shares),
@@ -59,7 +59,7 @@ def check_fanout(fanout: Fanout, shares: Sequence[Share]) -> list[str]:
     ]
 
 
-def _check_arrivals(fanout: Fanout, shares: Sequence[Share]) -> Iterator[str]:
+def _check_arrivals(fanout: Fanout, shares: Sequence[JudgedShare]) -> Iterator[str]:
     """Compare message by message."""
     arrived = Counter((effect.account, effect.place, effect.key) for effect in fanout.world.log.sends())
     for share in shares:
@@ -77,7 +77,7 @@ def _check_arrivals(fanout: Fanout, shares: Sequence[Share]) -> Iterator[str]:
     yield from (f"{place} got a message that nobody planned" for _, place, _ in arrived)
 
 
-def _can_tell(fanout: Fanout, share: Share) -> bool:
+def _can_tell(fanout: Fanout, share: JudgedShare) -> bool:
     """Say whether a message in doubt could be repeated, or need not be in doubt at all."""
     if (share.account, share.target) in fanout.steering.shut_out:
         return False
@@ -89,7 +89,7 @@ def _can_tell(fanout: Fanout, share: Share) -> bool:
     return dedupe.kind != "none" and dedupe.window_s > FORGOTTEN_S + fanout.put_off_s and not over
 
 
-def _check_nobody_left_out(fanout: Fanout, shares: Sequence[Share]) -> Iterator[str]:
+def _check_nobody_left_out(fanout: Fanout, shares: Sequence[JudgedShare]) -> Iterator[str]:
     """Whoever could be reached was: a message fails only after the platform refused it again and again."""
     world = fanout.world
     refused = Counter((call.account, call.place) for call in world.log.calls() if call.outcome != "ok")

@@ -54,7 +54,7 @@ class Script:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PlayOutcome:
     """What came of a play."""
 
     seed: int
@@ -76,7 +76,7 @@ class Play:
     script: Script
     build: ProductFactory
 
-    async def run(self) -> Outcome:
+    async def run(self) -> PlayOutcome:
         async with Lines(self.url) as lines:
             director = await lines.open()
             await _tell_time(director, START)
@@ -90,7 +90,7 @@ class Play:
                 await self.desk.close()
                 await self.ensemble.dispose()
 
-    async def _run(self, stage: Stage, world: World, director: Connection) -> Outcome:
+    async def _run(self, stage: Stage, world: World, director: Connection) -> PlayOutcome:
         for _ in range(self.script.processes):
             self.ensemble.start_process()
         person = self._invite_person(stage, world)
@@ -103,7 +103,7 @@ class Play:
         for process in self.ensemble.processes[1:]:
             await self.ensemble.lose(process)
         failures = failures or await self._go_through_rest(stage, world, director, person)
-        return Outcome(
+        return PlayOutcome(
             seed=self.seed,
             failures=[*failures, *check_calls(world, person)],
             points=stage.points,

@@ -52,7 +52,7 @@ AT_WORK: ContextVar[bool] = ContextVar("at_work", default=False)
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingActor:
     """An actor that waits for its cue, or for a time."""
 
     troupe: Troupe
@@ -102,7 +102,7 @@ class Stage:
         """When a connection to the database was lost."""
         self.choices = Randomness(seed).fork("stage")
         self._tell_time = tell_time
-        self._waiting: dict[int, Waiting] = {}
+        self._waiting: dict[int, WaitingActor] = {}
         self._order = itertools.count()
         self.troupes: list[Troupe] = []
         self._freed = asyncio.Event()
@@ -145,14 +145,14 @@ class Stage:
         self._note(f"{troupe.name} {label}")
         self._endanger(troupe)
         if switch or troupe.crashed:
-            await self._wait(Waiting(troupe, _cue(), label))
+            await self._wait(WaitingActor(troupe, _cue(), label))
 
     async def sleep(self, seconds: float) -> None:
         troupe = CURRENT.get()
         if troupe is None:
             raise RuntimeError("only actors sleep")
         wake_s = self.elapsed_s + max(seconds, 0.0)
-        await self._wait(Waiting(troupe, _cue(), "sleep", wake_s))
+        await self._wait(WaitingActor(troupe, _cue(), "sleep", wake_s))
 
     def hold(self) -> None:
         """A transaction begins: whatever its actor waits for, nobody else goes on."""
@@ -225,7 +225,7 @@ class Stage:
             return True
         return AT_WORK.get() and self.job_points == self.crash_at_job_point
 
-    async def _wait(self, waiting: Waiting) -> None:
+    async def _wait(self, waiting: WaitingActor) -> None:
         if waiting.troupe.over:
             raise asyncio.CancelledError
         number = next(self._order)
@@ -235,7 +235,7 @@ class Stage:
         finally:
             self._waiting.pop(number, None)
 
-    def _can_go(self, waiting: Waiting) -> bool:
+    def _can_go(self, waiting: WaitingActor) -> bool:
         troupe = waiting.troupe
         awake = waiting.wake_s is None or waiting.wake_s <= self.elapsed_s
         return awake and not troupe.crashed and troupe.paused_until_s <= self.elapsed_s

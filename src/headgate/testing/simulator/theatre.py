@@ -14,7 +14,7 @@ from headgate.storage.migrate import migrate
 from headgate.testing.simulator.database import SHADOW_NOW
 from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript
 from headgate.testing.simulator.listings import ListingOutcome, ListingPlay, ListingScript
-from headgate.testing.simulator.play import Outcome, Play, Script
+from headgate.testing.simulator.play import Play, PlayOutcome, Script
 from headgate.testing.simulator.process import ProductFactory
 from headgate.testing.simulator.scripts import script_for
 
@@ -34,7 +34,7 @@ class Theatre:
     template: str
     build: ProductFactory
 
-    async def play(self, seed: int, faults: str, script: Script | None = None) -> Outcome:
+    async def play(self, seed: int, faults: str, script: Script | None = None) -> PlayOutcome:
         """Give the play of a seed on a database of its own, by its own script or another."""
         async with self.open_database() as url:
             return await Play(seed, url, script or script_for(seed, faults), self.build).run()

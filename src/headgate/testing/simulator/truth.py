@@ -109,7 +109,7 @@ class ItemRow:
 
 
 @dataclass(frozen=True)
-class Place:
+class TruePlace:
     """A candidate of a message: the key under which it must be found, and what it is."""
 
     key: str
@@ -130,7 +130,7 @@ class Form:
     """What a message is, or was."""
 
     message: Message
-    places: tuple[Place, ...]
+    places: tuple[TruePlace, ...]
 
     def matches(self, lens: Lens) -> bool:
         """Say whether a search through this lens finds it."""
@@ -141,7 +141,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldSighting:
     """A message that is there now, with everything that it has been."""
 
     key: str
@@ -156,7 +156,7 @@ class Channel:
 
     row: ChannelRow
     rules: ChannelRules
-    held: list[Held]
+    held: list[HeldSighting]
     posted: int
     contents: set[str]
     """The content keys of everything that was ever posted."""
@@ -223,9 +223,9 @@ async def _pairs(tx: Tx, name: str) -> list[tuple[UUID, str]]:
     return [(row["channel_id"], row["message_key"]) for row in await tx.raw(Q[name].sql)]
 
 
-def _hold(world: World, posted: Sequence[tuple[Row, tuple[Form, ...]]], *, shift: int) -> list[Held]:
+def _hold(world: World, posted: Sequence[tuple[Row, tuple[Form, ...]]], *, shift: int) -> list[HeldSighting]:
     return [
-        Held(str(row.position + shift), row.position + shift, row.garbled, forms)
+        HeldSighting(str(row.position + shift), row.position + shift, row.garbled, forms)
         for row, forms in posted
         if not row.is_deleted(world.now_ms)
     ]
@@ -242,7 +242,7 @@ def _form(world: World, row: Row, *, shift: int) -> Form:
     message = tell_message(row, at_ms=world.now_ms, shift=shift, names_content=world.profile.names_content)
     facts: dict[str, Any] = {"author": message.author, "from_bot": message.from_bot}
     files = [
-        Place(
+        TruePlace(
             file.key,
             Candidate(file.file_name, file.mime_type, file.size_bytes, **facts),
             f"content:{file.content_id}" if file.content_id else f"place:{message.key}/{file.key}",
@@ -250,7 +250,7 @@ def _form(world: World, row: Row, *, shift: int) -> Form:
         for file in message.attachments
     ]
     links = [
-        Place(f"link:{number}", Candidate(url=url, **facts), f"content:link:{url}")
+        TruePlace(f"link:{number}", Candidate(url=url, **facts), f"content:link:{url}")
         for number, url in enumerate(dict.fromkeys(message.links))
     ]
     return Form(message, (*files, *links))

@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from headgate.domain.errors import NotFound, UserError
 from headgate.domain.text import typed_text
 from headgate.outflow.notifications.push_addresses import LONGEST_NAME, PAGE
-from headgate.outflow.notifications.push_out import Outcome
+from headgate.outflow.notifications.push_out import PushOutcome
 from headgate.storage.database import Tx
 from headgate.storage.notifications.push_addresses import NEWEST_PUSH, PushPlace
 from headgate.web.callers import Caller, CurrentCaller
@@ -170,7 +170,7 @@ async def _page(
     return page
 
 
-def _why(outcome: Outcome) -> str:
+def _why(outcome: PushOutcome) -> str:
     if outcome.state == "uncertain":
         return f"The test may or may not have arrived: {outcome.error}"
     return f"The test was not sent: {outcome.error}"
