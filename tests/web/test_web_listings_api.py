@@ -73,7 +73,7 @@ async def test_a_person_asks_for_a_look_and_fixes_the_tier(stage: SeriesStage) -
         (listing,) = (await get_json(client, "/listings"))["listings"]
         path = f"{API}/listings/{listing['channel_id']}"
         asked = (await client.post(f"{path}/look")).json()
-        assert (asked["reason"], asked["why"]) == ("asked", "somebody asked for it")
+        assert (asked["reason"], asked["why"]) == ("asked", "a person asked for it")
         pinned = (await client.put(f"{path}/tier", json={"tier": "HOT"})).json()
         assert (pinned["tier"], pinned["tier_pinned"], pinned["tier_why"]) == (
             "HOT",

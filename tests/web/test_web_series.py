@@ -163,7 +163,7 @@ async def test_a_source_is_looked_at_now_pinned_and_taken_away(world: WebWorld) 
     async with world.signed_in() as client:
         await post(client, f"{path}/look")
         page = await client.get(made.path)
-        assert "Next check now , somebody asked for it" in text_of(page)
+        assert "Next check now , a person asked for it" in text_of(page)
         assert "every 3s" in page.text
         await post(client, f"{path}/tier", tier="COLD")
         assert "Checked every 4 hours, because a person chose so." in (await client.get(made.path)).text

@@ -53,21 +53,21 @@ TROUBLES: dict[Trouble, TroubleWords] = {
 
 _REASONS = {
     "disabled": "it is switched off",
-    "asked": "somebody asked for it",
+    "asked": "a person asked for it",
     "gone": "the source says that it is gone for good",
-    "no_reader": "no account can look at it at the moment",
-    "host_open": "its site does not answer and is left alone for a while",
-    "breaker_open": "it could not be read and is left alone for a while",
-    "resting": "the source asked to be left alone for a while",
-    "never_polled": "it was never looked at",
-    "due": "it is its time",
-    "interval": "it is its time",
+    "no_reader": "no account can read it at the moment",
+    "host_open": "its site does not answer, and is retried later",
+    "breaker_open": "reading it failed, and it is retried later",
+    "resting": "the source asked us to wait",
+    "never_polled": "it was never checked",
+    "due": "it is due",
+    "interval": "it is due",
     "expected": "something new is expected then",
-    "source_rest": "the source asked to be left alone until then",
-    "failing": "the last look failed",
-    "failed": "the last look failed",
-    "paced": "its site is asked no faster, and others of it are before",
-    "limited": "its site asked us to wait, and is waited for a day at most",
+    "source_rest": "the source asked us to wait until then",
+    "failing": "the last check failed",
+    "failed": "the last check failed",
+    "paced": "its site is not asked faster, and others are before it",
+    "limited": "its site asked us to wait, for a day at most",
 }
 
 
@@ -80,8 +80,8 @@ _TIER_REASONS = {
     "weekly_resting": "It publishes at regular times, and the next is not due yet.",
     "late": "The next was expected before now and has not come.",
     "irregular": "It publishes often, at no regular time.",
-    "slow_due": "It seldom publishes, and the next is expected about now.",
-    "slow": "It seldom publishes.",
+    "slow_due": "It rarely publishes, and the next is expected about now.",
+    "slow": "It rarely publishes.",
     "silent": "Nothing was published for months.",
 }
 
@@ -131,11 +131,11 @@ def tier_text(reason: str, *, pinned: bool = False) -> str:
 
 def tier_word(tier: str) -> str:
     """Return what a tier means."""
-    return {"HOT": "often", "WARM": "now and then", "COLD": "seldom"}.get(tier, tier)
+    return {"HOT": "often", "WARM": "normal", "COLD": "rarely"}.get(tier, tier)
 
 
 def look_reason_text(reason: str) -> str:
-    """Say why a listing is looked at then, or not at all; an unknown reason says itself."""
+    """Say why a listing is checked then, or not at all; an unknown reason says itself."""
     return _REASONS.get(reason, reason.replace("_", " "))
 
 
