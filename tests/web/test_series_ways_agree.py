@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -123,16 +123,30 @@ async def test_a_feed_becomes_a_series_only_with_a_title_or_a_pattern(
         assert "Give the series a title, or a pattern" in said
 
 
-async def test_a_pinned_source_is_told_to_all_pages_whoever_pins_it(world: WebWorld) -> None:
-    made = await add_series(world)
+@asynccontextmanager
+async def hearing(world: WebWorld) -> AsyncGenerator[Callable[[], Awaitable[Event | None]], None]:
+    """Listen to what pages are told; what is yielded waits for the next event."""
     heard: asyncio.Queue[str | None] = asyncio.Queue()
     world.listener.subscribe(CHANNEL, heard.put_nowait)
-    async with person(world) as client:
+    world.listener.start()
+    await world.listener.wait_until_listening()
+    while not heard.empty():
+        heard.get_nowait()
+
+    async def next_event() -> Event | None:
+        async with asyncio.timeout(PATIENCE_S):
+            return Event.parse(await heard.get() or "")
+
+    try:
+        yield next_event
+    finally:
+        await world.listener.stop()
+
+
+async def test_a_pinned_source_is_told_to_all_pages_whoever_pins_it(world: WebWorld) -> None:
+    made = await add_series(world)
+    async with person(world) as client, hearing(world) as next_event:
         ways = Ways(client, made)
-        world.listener.start()
-        await world.listener.wait_until_listening()
-        while not heard.empty():
-            heard.get_nowait()
         source = f"/sources/{made.channel_id}/tier"
         for tier, pin in (
             ("HOT", ways.command("series", "pin", str(made.channel_id), "hot")),
@@ -140,12 +154,17 @@ async def test_a_pinned_source_is_told_to_all_pages_whoever_pins_it(world: WebWo
             ("WARM", ways.api("PUT", f"/listings/{made.channel_id}/tier", tier="WARM")),
         ):
             assert await pin == ""
-            async with asyncio.timeout(PATIENCE_S):
-                told = Event.parse(await heard.get() or "")
-            assert told == Event("series")
+            assert await next_event() == Event("series")
             (kept,) = await raw(world, "select tier, tier_pinned from listing")
             assert (kept["tier"], kept["tier_pinned"]) == (tier, True)
-        await world.listener.stop()
+
+
+async def test_a_source_that_is_switched_off_and_on_is_shown_so_at_once(world: WebWorld) -> None:
+    made = await add_series(world)
+    async with hearing(world) as next_event:
+        for switch in ("disable", "enable"):
+            assert (await run("channel", switch, str(made.channel_id))).exit_code == 0
+            assert [await next_event(), await next_event()] == [Event("channels"), Event("series")]
 
 
 async def test_a_source_that_no_account_reads_says_so_everywhere(world: WebWorld) -> None:

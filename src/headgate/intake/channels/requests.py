@@ -25,6 +25,8 @@ from headgate.storage.jobs import engine
 from headgate.storage.listings import listings, series
 
 RESET = "The channel is read again from the beginning"
+SWITCHED = (events.Event("channels"), events.Event("series"))
+"""Pages of channels and of series show whether a channel is on."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ async def disable(tx: Tx, channel_id: UUID, *, now: datetime) -> int:
     cancelled = await requests.cancel_scans(tx, family, message=DISABLED, now=now)
     await requests.hold_streams(tx, family, reason="disabled")
     await listings.hold_listings(tx, family, now=now)
-    await _tell_channels(tx)
+    await events.publish_all(tx, SWITCHED)
     return cancelled
 
 
@@ -88,7 +90,7 @@ async def enable(tx: Tx, channel_id: UUID, *, now: datetime) -> int:
     await intake_settings.switch_channel(tx, channel_id, enabled=True, now=now)
     await requests.lock_streams(tx, family)
     due = await requests.make_due(tx, family, now=now) + await listings.wake_listings(tx, family, now=now)
-    await _tell_channels(tx)
+    await events.publish_all(tx, SWITCHED)
     return due
 
 

@@ -13,12 +13,18 @@ from uuid import UUID
 
 from headgate.domain.errors import error_class
 from headgate.domain.items import POST_TYPE
+from headgate.domain.listings.entry_identity import NamedEntry, identity_of, match_renamed
 from headgate.domain.listings.listings import BadEntry, Entry
 from headgate.domain.streams.filters import Candidate
 from headgate.domain.streams.rules import ChannelRules
 from headgate.domain.text import MAX_TITLE_LENGTH, storable
-from headgate.intake.listings.entries import LONGEST_URL, Answered, mark_entries
-from headgate.intake.listings.renamed import find_renamed
+from headgate.intake.listings.entries import (
+    LONGEST_URL,
+    Answered,
+    Fingerprinted,
+    entry_identity,
+    mark_entries,
+)
 from headgate.intake.streams.accept import NEVER_EDITED
 from headgate.intake.streams.store_sightings import store_sightings
 from headgate.jobs.kinds import Wake
@@ -29,6 +35,7 @@ from headgate.storage.database import Tx
 from headgate.storage.errors import Refused
 from headgate.storage.events import Event, publish
 from headgate.storage.listings import entry_keys, listings, releases
+from headgate.storage.listings.entry_keys import Namesake, list_namesakes
 from headgate.storage.listings.releases import NewRelease, Taken
 
 Bad = tuple[UUID, BadEntry]
@@ -88,7 +95,7 @@ async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
         changed[whose[place]].append(place - starts[whose[place]])
     renamed: dict[UUID, Mapping[str, str]] = {}
     for number, each in enumerate(marked):
-        if names := await find_renamed(tx, each, changed[number]):
+        if names := await _find_renamed(tx, each, changed[number]):
             renamed[each.answered.channel_id] = names
             changed[number] = [place for place in changed[number] if each.entries[place].key not in names]
     found = {each.answered.channel_id: each.sort(new) for each, new in zip(marked, changed, strict=True)}
@@ -218,3 +225,24 @@ def _post(entry: Entry, *, rules: ChannelRules, ids: Ids, now: datetime) -> NewS
         verdict=judged.verdict,
         settings_hash=judged.settings_hash,
     )
+
+
+async def _find_renamed(tx: Tx, marked: Fingerprinted, changed: Sequence[int]) -> dict[str, str]:
+    """Return the old keys of entries that are known under another one; most answers cost nothing."""
+    answered = marked.answered
+    if not answered.loose_keys or answered.first_look or not changed:
+        return {}
+    listed = [NamedEntry(one.key, entry_identity(one), one.published_at) for one in marked.entries]
+    known = await list_namesakes(
+        tx,
+        answered.channel_id,
+        keys=[one.key for one in listed],
+        titles=[storable(one.title)[:MAX_TITLE_LENGTH] for one in marked.entries],
+        identities=[one.identity for one in listed if one.identity],
+    )
+    return match_renamed(listed, [_named_entry(one) for one in known])
+
+
+def _named_entry(one: Namesake) -> NamedEntry:
+    identity = one.identity if one.is_release else identity_of(one.title, one.url)
+    return NamedEntry(one.key, identity, one.published_at)
