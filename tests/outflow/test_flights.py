@@ -15,7 +15,7 @@ from headgate.domain.pacing import Permit
 from headgate.kernel.clock import VirtualClock
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow.sending.flights import SEND_TIMEOUT_S, MessageSender, PendingSend, SendOutcome, landed
+from headgate.outflow.sending.flights import SEND_TIMEOUT_S, MessageSender, PendingSend, SendOutcome
 from headgate.outflow.sending.hold import SenderLease
 from headgate.storage.jobs.leases import Lease
 from headgate.storage.sending.sending import Share
@@ -129,7 +129,7 @@ async def test_a_flight_that_is_called_back_before_its_call_has_sent_nothing() -
     for task in (early, late):
         task.cancel()
     await asyncio.wait({early, late})
-    assert [landed(early, unborn).result.state, landed(late, waiting).result.state] == ["planned", "planned"]
+    assert [unborn.outcome(early).result.state, waiting.outcome(late).result.state] == ["planned", "planned"]
     assert airport.platform.calls == []
     airport.timekeeper.cancel()
 
@@ -141,7 +141,7 @@ async def test_a_flight_that_is_cancelled_after_its_call_is_in_doubt() -> None:
     await airport.wait(1.0)
     task.cancel()
     await asyncio.wait({task})
-    assert landed(task, flight).result.state == "sending"
+    assert flight.outcome(task).result.state == "sending"
     airport.timekeeper.cancel()
 
 

@@ -10,10 +10,10 @@ from telling_bench import Entry, TellingBench
 
 from headgate.domain.errors import UserError
 from headgate.outflow.notifications import follows, inbox, reading
-from headgate.outflow.notifications.notification_settings import change_settings, get_settings
+from headgate.outflow.notifications.inbox import change_settings
 from headgate.storage.notifications import notifications
 from headgate.storage.notifications.follows import Subject, Switches
-from headgate.storage.notifications.notification_settings import NotificationSettings
+from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
 from headgate.storage.notifications.notifications import NEWEST, Place
 
 

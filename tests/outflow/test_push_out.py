@@ -13,7 +13,7 @@ from telling_bench import GATHER_S, START, TellingBench
 from headgate.domain.breaker import FIRST_OPEN_S, state_of
 from headgate.kernel.metrics import REGISTRY
 from headgate.outflow.notifications import inbox
-from headgate.outflow.notifications.notification_settings import change_settings
+from headgate.outflow.notifications.inbox import change_settings
 from headgate.outflow.notifications.push_out import ALL_READ, MAX_WAIT, TOO_OLD
 from headgate.storage.notifications.notification_settings import NotificationSettings
 

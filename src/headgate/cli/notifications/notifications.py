@@ -18,10 +18,10 @@ from headgate.domain.errors import UserError
 from headgate.domain.reminders.windows import DAY_MINUTES, minute_text, parse_minute
 from headgate.domain.words.times import relative
 from headgate.outflow.notifications import inbox
-from headgate.outflow.notifications.notification_settings import change_settings, get_settings
+from headgate.outflow.notifications.inbox import change_settings
 from headgate.storage.access.users import UserLine
 from headgate.storage.database import Tx
-from headgate.storage.notifications.notification_settings import NotificationSettings
+from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
 from headgate.storage.notifications.notifications import Notification, Place
 
 app = typer.Typer(no_args_is_help=True, help="What a user was told; mark it read; set quiet hours.")

@@ -20,7 +20,7 @@ from headgate.storage.catalogue.sightings import mark_deleted
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import DatabaseAway
 from headgate.storage.streams.misses import drop_misses
-from headgate.storage.streams.readers import Reader, get_reader
+from headgate.storage.streams.watches import Reader, get_reader
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A user's list of notifications in the app."""
+"""A user's list of notifications in the app, and the hours in which nothing is pushed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.errors import NotFound
+from headgate.domain.errors import NotFound, UserError
+from headgate.domain.reminders.windows import DAY_MINUTES
+from headgate.domain.wall_time import find_zone
 from headgate.jobs.cron import recurring
 from headgate.jobs.kinds import Kind
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.notifications import notifications
+from headgate.storage.notifications.notification_settings import NotificationSettings, put_settings
 from headgate.storage.notifications.notifications import NEWEST, Notification, Place
 
 PAGE = 50
@@ -60,6 +63,26 @@ async def mark_all_read(tx: Tx, *, user_id: UUID, until: datetime | None = None,
     if marked:
         await publish(tx, Event("notifications", audience=user_id))
     return marked
+
+
+async def change_settings(tx: Tx, settings: NotificationSettings, *, user_id: UUID, now: datetime) -> None:
+    """Keep quiet hours; what was put off is judged by them anew."""
+    find_zone(settings.time_zone)
+    quiet = (settings.quiet_from_min, settings.quiet_to_min)
+    if (quiet[0] is None) != (quiet[1] is None):
+        raise UserError(
+            "Quiet hours need a start and an end.", remedy="Give both, or neither for no quiet hours."
+        )
+    if any(minute is not None and not 0 <= minute < DAY_MINUTES for minute in quiet):
+        raise UserError(
+            "Quiet hours begin and end between 00:00 and 23:59.", remedy="Write them like 22:00 and 07:00."
+        )
+    if quiet[0] is not None and quiet[0] == quiet[1]:
+        raise UserError(
+            "Quiet hours cannot begin and end at the same time.",
+            remedy="Switch the push addresses off instead if nothing is to be sent at all.",
+        )
+    await put_settings(tx, settings, user_id=user_id, now=now)
 
 
 def pruning_kind(clock: Clock, *, keep_days: int) -> Kind[str]:

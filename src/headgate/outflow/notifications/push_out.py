@@ -26,9 +26,9 @@ from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
+from headgate.kernel.metrics import counter
 from headgate.lanes import Lanes
 from headgate.outflow.notifications.notify import FIVE_TIMES
-from headgate.outflow.sending.measures import push_of
 from headgate.storage.database import Database, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.notifications import pushes
@@ -38,6 +38,7 @@ from headgate.storage.notifications.pushes import LockedAddress, PlannedPush, Wa
 from headgate.storage.secrets import get_secret, open_vault
 
 KIND = "push"
+PUSHES = counter("pushes", "Pushes by what came of the call: sent, failed or uncertain.", ("result",))
 PLAN = LanePlan(KIND, Pace(20, burst=3))
 QUICK_TRIES = FIVE_TIMES.max_attempts
 """So often a message is tried within minutes before its address is left alone."""
@@ -136,7 +137,7 @@ class PushOut:
             return
         async with job.finish() as tx:
             await self._end(tx, job.key, planned, outcome)
-        push_of(outcome.state).inc()
+        PUSHES.labels(outcome.state).inc()
 
     async def _plan(self, tx: Tx, address_id: UUID) -> PushToSend | None:
         """Choose what goes out now; or note when to look again."""

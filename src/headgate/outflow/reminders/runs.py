@@ -17,7 +17,7 @@ from headgate.kernel.ids import Ids
 from headgate.outflow.reminders import reminders as reminder_plans
 from headgate.outflow.reminders.drafts import Draft, check_words, draft_of
 from headgate.outflow.sending.endings import fired
-from headgate.outflow.sending.waking import wake_sender
+from headgate.outflow.sending.hold import wake_sender
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.reminders import reminders

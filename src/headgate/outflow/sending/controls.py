@@ -10,7 +10,7 @@ from headgate.domain.errors import UserError
 from headgate.domain.reminders.run_results import DeliveryState, RunState
 from headgate.domain.wall_time import find_zone
 from headgate.outflow.sending.endings import CANCELLED, Circumstances, end_run, window_of
-from headgate.outflow.sending.waking import wake_sender
+from headgate.outflow.sending.hold import wake_sender
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.sending import run_controls, sending

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part, Sent
-from headgate.domain.errors import Ambiguous, AuthFailed, Gone, RateLimited, Restricted, WorkError
+from headgate.domain.errors import Ambiguous, AuthFailed, Gone, Malformed, RateLimited, Restricted, WorkError
 from headgate.domain.pacing import HORIZON_S, LONGEST_GRACE_S, Permit, PermitVoid
 from headgate.domain.retry import RetryPolicy
 from headgate.kernel.clock import Clock
@@ -28,6 +28,7 @@ SETTLE_S = HORIZON_S + LONGEST_GRACE_S + SEND_TIMEOUT_S
 REPEAT_MARGIN_S = 20.0
 """A repeat must arrive well inside the platform's dedupe window."""
 RETRY = RetryPolicy(max_attempts=3)
+UNCERTAIN = "it may have been sent: no answer came, and the platform cannot tell"
 
 
 @dataclass
@@ -47,6 +48,14 @@ class PendingSend:
     """It has left, and cannot be called back any more."""
     overdue: bool = False
     """There was no answer in time, and nobody waits for it any more."""
+
+    def outcome(self, task: asyncio.Task[SendOutcome]) -> SendOutcome:
+        """Return what came of it when its task has ended; one cancelled before its call has sent nothing."""
+        if not task.cancelled():
+            return task.result()
+        if self.called:
+            return SendOutcome(in_doubt(self.share, "cancelled before an answer came"))
+        return SendOutcome(unsent(self.share))
 
 
 class SendOutcome(NamedTuple):
@@ -76,15 +85,6 @@ def unsent(share: Share, *, error: str = "", attempts: int | None = None, retry_
 def in_doubt(share: Share, error: str) -> Result:
     """Return the result of a try without an answer: the mark stays until the call cannot be under way."""
     return Result(share.delivery, share.number, "sending", share.attempts + 1, error=error)
-
-
-def landed(task: asyncio.Task[SendOutcome], flight: PendingSend) -> SendOutcome:
-    """Return what came of a flight that ended; one that was cancelled before its call has sent nothing."""
-    if not task.cancelled():
-        return task.result()
-    if flight.called:
-        return SendOutcome(in_doubt(flight.share, "cancelled before an answer came"))
-    return SendOutcome(unsent(flight.share))
 
 
 def lost(share: Share, error: str) -> Result:
@@ -119,6 +119,9 @@ class MessageSender:
             # A call that begins meanwhile cannot be late before.
             first_s = min((ends_s for ends_s, _ in self._calls.values()), default=now_s + SEND_TIMEOUT_S)
             await self.clock.sleep(first_s - now_s)
+
+    async def look_for(self, share: Share, *, last: bool) -> Result:
+        return await look_for(self.links, self.account, share, last=last)
 
     async def send(self, link: Link, flight: PendingSend) -> SendOutcome:
         """Send one message at its permit's time, unless it may not go any more."""
@@ -188,3 +191,30 @@ class MessageSender:
             delay_s = RETRY.delay_s(attempts)
             return SendOutcome(unsent(share, error=str(error), attempts=attempts, retry_s=delay_s))
         return SendOutcome(lost(share, str(error)))
+
+
+async def look_for(links: Links, account: AccountRef, share: Share, *, last: bool) -> Result:
+    """Look for a message in its target's history; it stays uncertain if the platform does not have it."""
+    try:
+        async with links.call(account, "read") as link:
+            found = await link.find_sent(share.target_key, key=share.key, since=share.started_at)
+    except (Gone, Malformed):
+        found = None
+    if found is None:
+        return Result(
+            share.delivery,
+            share.number,
+            "uncertain",
+            share.attempts,
+            error=UNCERTAIN,
+            delivery_state="uncertain",
+        )
+    return Result(
+        share.delivery,
+        share.number,
+        "sent",
+        share.attempts,
+        message_key=found.key,
+        sent_at=found.sent_at,
+        delivery_state="sent" if last else "",
+    )

@@ -1,4 +1,4 @@
-"""The sender's hold on its account: a lease that rounds renew in passing, and slow work by the way."""
+"""The one sender of an account: waking it, and its lease, which rounds renew in passing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from uuid import UUID
 
+from headgate.jobs.kinds import Wake
+from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
-from headgate.storage.database import Database
+from headgate.storage.database import Database, Tx
 from headgate.storage.jobs.leases import CERTAIN_PART, Lease, LeaseLost, renew_lease
 
 T = TypeVar("T")
 
+SEND = "send"
+"""The kind of job that wakes a sender."""
 LEASE_S = 10.0
 
 
@@ -64,3 +69,8 @@ class SenderLease:
             if not working.done():
                 working.cancel()
                 await asyncio.wait({working})
+
+
+async def wake_sender(tx: Tx, account_id: UUID) -> None:
+    """Wake the one sender of an account; new and continuing runs have the same rank, so that none waits."""
+    await enqueue(tx, [Wake(SEND, str(account_id))])

@@ -1,8 +1,9 @@
-"""What a platform needs once before sends to a target, for the next few targets together."""
+"""The targets that a turn has in hand, and what a platform needs once before sends to them."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,8 +13,24 @@ from headgate.domain.pacing import Permit, PermitVoid
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
 from headgate.outflow.sending.permits import PermitPool
+from headgate.storage.sending.sending import Share
 
 MOST_KNOWN = 50_000
+
+
+@dataclass(eq=False)
+class Group:
+    """One target's unsent messages in their order."""
+
+    shares: deque[Share]
+    ready_at_s: float
+    flying: bool = False
+    failures: int = 0
+    """How often its preparation failed in this turn."""
+
+    @property
+    def next(self) -> Share:
+        return self.shares[0]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from uuid import UUID
 from headgate.domain.wall_time import find_zone
 from headgate.kernel.clock import Clock
 from headgate.lanes.links import AccountRef
-from headgate.outflow.sending.waking import SEND, wake_sender
+from headgate.outflow.sending.hold import SEND, wake_sender
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.lanes import lanes

@@ -10,11 +10,12 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from uuid import UUID
 
 from headgate.jobs.job import Job
 from headgate.kernel.clock import Clock
-from headgate.outflow.sending.measures import message_of
+from headgate.kernel.metrics import counter
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import DatabaseAway
 from headgate.storage.sending.sending import NewRound, Round, write_rounds
@@ -23,6 +24,14 @@ MOST = 8
 """Rounds that share a statement at most; a statement alone costs as much as four messages in it."""
 AT_ONCE = 2
 """Shared statements under way at once: one account whose rows are locked does not hold up all others."""
+
+MESSAGES = counter(
+    "messages",
+    "Messages of runs by what came of the call: sent, failed, uncertain, or planned again.",
+    ("result",),
+)
+# Looking a label up costs as much as the rest of a message's bookkeeping.
+message_of = cache(MESSAGES.labels)
 
 Waiting = tuple[NewRound, "asyncio.Future[Round]"]
 

@@ -26,17 +26,15 @@ from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
 from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow.sending.doubts import look_for
 from headgate.outflow.sending.endings import CANCELLED, Circumstances, close_window, end_run, was_saturated
-from headgate.outflow.sending.flights import SETTLE_S, MessageSender
-from headgate.outflow.sending.hold import LEASE_S, SenderLease
+from headgate.outflow.sending.flights import SETTLE_S, MessageSender, look_for
+from headgate.outflow.sending.hold import LEASE_S, SEND, SenderLease, wake_sender
 from headgate.outflow.sending.permits import PermitPool
 from headgate.outflow.sending.preparing import Preparing
 from headgate.outflow.sending.resting import later, rest
 from headgate.outflow.sending.rounds import JobRounds, RoundWriter
 from headgate.outflow.sending.turn import LONGEST_PACE_S, SendBatch
 from headgate.outflow.sending.uploads import UploadCache
-from headgate.outflow.sending.waking import SEND, wake_sender
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import DatabaseAway
 from headgate.storage.events import Event, publish

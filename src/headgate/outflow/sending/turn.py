@@ -20,20 +20,17 @@ from headgate.domain.errors import AuthFailed, Gone, RateLimited, Restricted, Wo
 from headgate.domain.pacing import Permit
 from headgate.domain.reminders.templates import Values, fill
 from headgate.kernel.randomness import Randomness
-from headgate.outflow.sending.doubts import look_for
 from headgate.outflow.sending.flights import (
     RETRY,
     MessageSender,
     PendingSend,
     SendOutcome,
-    landed,
     repeat_for_s,
     unsent,
 )
-from headgate.outflow.sending.groups import Group
 from headgate.outflow.sending.hold import SenderLease
 from headgate.outflow.sending.permits import PermitPool
-from headgate.outflow.sending.preparing import Preparing
+from headgate.outflow.sending.preparing import Group, Preparing
 from headgate.outflow.sending.rounds import JobRounds
 from headgate.outflow.sending.uploads import UploadCache
 from headgate.storage.database import Database, to_the_end
@@ -216,9 +213,7 @@ class SendBatch:
         """Settle a doubtful message by the target's history: it was sent, or nobody can tell."""
         share = group.next
         try:
-            found = await self.hold.keep_through(
-                look_for(self.runway.links, self.runway.account, share, last=len(group.shares) == 1)
-            )
+            found = await self.hold.keep_through(self.runway.look_for(share, last=len(group.shares) == 1))
         except WorkError as error:
             self._halt(error)
             return
@@ -369,7 +364,7 @@ class SendBatch:
         for task in [task for task in self._flights if task.done()]:
             group, flight = self._flights.pop(task)
             group.flying = False
-            end = landed(task, flight)
+            end = flight.outcome(task)
             self._results.append(end.result)
             await self._act(group, end)
 

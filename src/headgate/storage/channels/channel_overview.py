@@ -11,7 +11,7 @@ from headgate.domain.streams.progress import Progress
 from headgate.kernel.masking import mask_addresses
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
-from headgate.storage.streams.progress import list_progress
+from headgate.storage.streams.scans import list_progress
 
 Q = load_queries(__name__)
 

@@ -12,7 +12,7 @@ from headgate.domain.streams.progress import Progress
 from headgate.storage.channels.channels import AccountState
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
-from headgate.storage.streams.progress import list_progress
+from headgate.storage.streams.scans import list_progress
 
 Q = load_queries(__name__)
 

@@ -1,4 +1,4 @@
-"""Scans: readings under way, and the history of those that have ended."""
+"""Scans: readings under way, the history of those that have ended, and how much of streams is read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from uuid import UUID
 
 from headgate.domain.streams.coverage import Tip
 from headgate.domain.streams.messages import Lens, Span
+from headgate.domain.streams.progress import Progress, ReadFacts, progress_of
 from headgate.domain.streams.schedule import Tier
 from headgate.storage.channels.channels import AccountState
 from headgate.storage.database import Tx
@@ -263,3 +264,16 @@ async def get_idleness(tx: Tx, channel_id: UUID) -> Idleness | None:
 async def prune_history(tx: Tx, *, before: datetime) -> None:
     """Forget old scans, except the newest of each stream."""
     await tx.execute(Q["prune_scans"], before=before, keep=KEEP_SCANS, most=PRUNE_AT_ONCE)
+
+
+@dataclass(frozen=True)
+class _ReadRow(ReadFacts):
+    channel_id: UUID
+
+
+async def list_progress(tx: Tx, channel_ids: Sequence[UUID]) -> dict[UUID, Progress]:
+    """Return how much of each stream has been read; listings have no such thing."""
+    if not channel_ids:
+        return {}
+    rows = await tx.all(_ReadRow, Q["list_read_facts"], channel_ids=list(channel_ids))
+    return {row.channel_id: progress_of(row) for row in rows}

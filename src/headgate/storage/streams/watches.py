@@ -27,6 +27,19 @@ class Watcher:
     listening: bool
 
 
+@dataclass(frozen=True)
+class Reader:
+    """A channel's name on its platform, and the account that reads it."""
+
+    platform: str
+    stream_key: str
+    enabled: bool
+    account_id: UUID | None
+    account_name: str
+    established: bool
+    sign_in: int
+
+
 async def get_watcher(tx: Tx, account_id: UUID) -> Watcher | None:
     return await tx.one(Watcher, Q["get_watcher"], account_id=account_id)
 
@@ -73,3 +86,7 @@ async def pass_on(tx: Tx, account_id: UUID, *, channel_id: UUID | None = None, n
 async def list_idle_readers(tx: Tx) -> list[UUID]:
     """Return the accounts that cannot be used and are still to read something."""
     return await tx.column(Q["list_idle_readers"])
+
+
+async def get_reader(tx: Tx, channel_id: UUID, *, now: datetime) -> Reader | None:
+    return await tx.one(Reader, Q["get_reader"], channel_id=channel_id, now=now)

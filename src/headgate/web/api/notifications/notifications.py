@@ -11,9 +11,8 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from headgate.domain.reminders.windows import minute_text, parse_minute
 from headgate.outflow.notifications import inbox
-from headgate.outflow.notifications.inbox import Unread
-from headgate.outflow.notifications.notification_settings import change_settings, get_settings
-from headgate.storage.notifications.notification_settings import NotificationSettings
+from headgate.outflow.notifications.inbox import Unread, change_settings
+from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
 from headgate.storage.notifications.notifications import NEWEST, Notification, Place
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_notification_place, write_notification_place

@@ -13,7 +13,7 @@ from pydantic import AwareDatetime
 
 from headgate.domain.words.times import day
 from headgate.outflow.notifications import inbox
-from headgate.outflow.notifications.notification_settings import get_settings
+from headgate.storage.notifications.notification_settings import get_settings
 from headgate.storage.notifications.notifications import NEWEST, Notification, Place
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_notification_place, write_notification_place

@@ -13,10 +13,11 @@ from fastapi.responses import RedirectResponse
 from headgate.domain.errors import UserError
 from headgate.domain.reminders.windows import minute_text, parse_minute
 from headgate.domain.text import typed_text
-from headgate.outflow.notifications import follows, notification_settings
+from headgate.outflow.notifications import follows
+from headgate.outflow.notifications.inbox import change_settings
 from headgate.storage.database import Tx
 from headgate.storage.notifications.follows import FIRST, FollowPlace, Subject, list_follows
-from headgate.storage.notifications.notification_settings import NotificationSettings
+from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
 from headgate.storage.notifications.push_addresses import list_addresses
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_follow_place, write_follow_place
@@ -84,7 +85,7 @@ async def change_hours(
     try:
         async with site.transaction() as tx:
             now = site.parts.clock.now()
-            await notification_settings.change_settings(tx, hours.read(), user_id=caller.user_id, now=now)
+            await change_settings(tx, hours.read(), user_id=caller.user_id, now=now)
     except UserError as error:
         return await render_telling(site, caller, Said(problems={"hours": str(error)}, hours=hours))
     return await render_telling(site, caller, Said(done={"hours": "Saved."}))
@@ -168,7 +169,7 @@ async def render_telling(
 ) -> Response:
     said = said or Said()
     async with site.transaction() as tx:
-        settings = await notification_settings.get_settings(tx, user_id=caller.user_id)
+        settings = await get_settings(tx, user_id=caller.user_id)
         addresses = await list_addresses(tx, user_id=caller.user_id)
         found = await list_follows(
             tx,
