@@ -191,7 +191,7 @@ async def test_a_retry_on_a_channel_that_is_off_is_refused_with_the_reason(missi
     (before,) = await missing.misses()
     now = missing.clock.now() + timedelta(hours=1)
     for chosen, channel_id in (([before.id], None), (None, missing.channel_id)):
-        with pytest.raises(UserError, match=f"disabled for this channel.*enable '{STREAM}'"):
+        with pytest.raises(UserError, match=f"disabled for this channel.*Enable '{STREAM}'"):
             async with missing.database.transaction() as tx:
                 await retry_misses(tx, chosen, channel_id=channel_id, now=now)
     async with missing.database.transaction() as tx:

@@ -213,6 +213,8 @@ async def test_follows_are_listed_switched_and_ended(world: WebWorld) -> None:
         refused = await post(client, path, per="chapter")
         assert "A follow without list and push tells nothing." in refused.text
         await post(client, f"{path}/end")
+        assert "On for 1 source only." in (await client.get(made.path)).text
+        await post(client, f"/channels/{made.channel_id}/unfollow")
         assert "Off. Press" in (await client.get(made.path)).text
 
 
