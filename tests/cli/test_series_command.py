@@ -190,7 +190,7 @@ def test_a_source_that_somebody_follows_stays_without_its_series(shelf: Ledger) 
     shelf.said("follow", "channel", "salt-road")
     assert "It is still followed." in shelf.said("series", "detach", "salt road", "simulated", "--yes")
     assert shelf.document("series", "show", "salt road")["sources"] == []
-    assert "has no source to look at" in shelf.refused("series", "look", "salt road")
+    assert "has no source to check" in shelf.refused("series", "check", "salt road")
 
 
 def test_a_detached_source_that_nothing_else_needs_is_gone_with_what_it_alone_brought(shelf: Ledger) -> None:
@@ -207,11 +207,11 @@ def test_a_look_is_asked_for_by_series_or_source(shelf: Ledger) -> None:
     shelf.said("series", "add", "salt-road", "--title", "Mine")
     shelf.carry_out("poll")
     assert shelf.values("select asked from listing") == [False]
-    assert "Mine is looked at in a moment, at 1 source." in shelf.said("series", "look", "mine")
+    assert "Mine is checked in a moment, at 1 source." in shelf.said("series", "check", "mine")
     assert shelf.values("select asked from listing") == [True]
-    assert len(shelf.document("series", "look", "salt-road")["channel_ids"]) == 1
+    assert len(shelf.document("series", "check", "salt-road")["channel_ids"]) == 1
     assert "There is no source 'salt-rode'. Did you mean 'Salt Road'?" in shelf.refused(
-        "series", "look", "salt-rode"
+        "series", "check", "salt-rode"
     )
 
 

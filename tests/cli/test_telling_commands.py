@@ -16,7 +16,7 @@ def told(ledger: Ledger, site: Site) -> Ledger:
     ledger.carry_out("poll", "ingest")
     ledger.said("follow", "channel", "the blog")
     site.feed("/feed.xml", "The Blog", "New post", "Old post")
-    ledger.said("series", "look", "the blog")
+    ledger.said("series", "check", "the blog")
     ledger.carry_out("poll", "ingest")
     ledger.carry_out("notify")
     return ledger

@@ -259,7 +259,7 @@ def judge_schedule(forgotten: list[Forgotten]) -> Check:
         "schedule",
         "warn",
         f"Without a due time or a job: {named}. Nothing will continue them.",
-        "Start them by hand (`headgate channel scan`, `headgate series look`, `headgate run remainder`) and"
+        "Start them by hand (`headgate channel scan`, `headgate series check`, `headgate run remainder`) and"
         " report this as a bug.",
     )
 
@@ -300,7 +300,7 @@ def judge_hosts(hosts: list[HostState]) -> Check:
         "sites",
         "warn",
         f"Left alone for a while, because they do not answer: {named}{more}.",
-        "They are tried again by themselves; `headgate hosts --troubled` says when, `headgate series look`"
+        "They are tried again by themselves; `headgate hosts --troubled` says when, `headgate series check`"
         " tries now.",
     )
 

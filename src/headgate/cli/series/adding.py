@@ -1,4 +1,4 @@
-"""`headgate series add` and `headgate feed add`: from what a person types to a source that is looked at."""
+"""`headgate series add` and `headgate feed add`: from what a person types to a source."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def add(
     *,
     platform: Annotated[
         str,
-        typer.Option(metavar="PLATFORM", help="Where to look: mangadex, feeds; simulated in a demo."),
+        typer.Option(metavar="PLATFORM", help="Where to search: mangadex, feeds; simulated in a demo."),
     ] = "",
     title: Annotated[str, typer.Option(help="What the series is to be called here.")] = "",
     to: ToOption = "",
@@ -234,7 +234,7 @@ def _shown(found: FoundChannel) -> str:
 def _elsewhere(platform: str) -> str:
     if platform == FEEDS:
         return "Give the address of a feed, or of a page that has one."
-    return "Write the title as the site does, give its address there, or look elsewhere with --platform."
+    return "Write the title as the site does, give its address there, or search elsewhere with --platform."
 
 
 def say_added(done: Done, *, as_json: bool) -> None:
@@ -246,12 +246,12 @@ def say_added(done: Done, *, as_json: bool) -> None:
     if done.series is None:
         state = "is followed" if done.added.is_new else "was followed already"
         typer.echo(f"{name} {state}; its entries become posts in the library.")
-        typer.echo("It is looked at in a moment; watch it with `headgate feed list`.")
+        typer.echo("It is checked in a moment; watch it with `headgate feed list`.")
         return
     known = "" if done.added.is_new else ", which was followed already"
     typer.echo(f"{done.series.title} comes from {done.platform}: {name}{known}.")
     typer.echo(
-        f"It is looked at in a moment; watch it with `headgate series show {shlex.quote(done.series.title)}`."
+        f"It is checked in a moment; watch it with `headgate series show {shlex.quote(done.series.title)}`."
     )
     if done.follower:
         typer.echo(f"{done.follower} hears of chapters that are published from now on.")

@@ -77,7 +77,7 @@ def list_all(
     limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Rows at most.")] = 1000,
     as_json: AsJson = False,
 ) -> None:
-    """List feeds with how they do: what is wrong, how often they are looked at, when they last answered."""
+    """List feeds with how they do: what is wrong, how often they are checked, when they last answered."""
 
     async def look(desk: Desk) -> None:
         now = desk.clock.now()
@@ -105,7 +105,7 @@ def list_all(
 
 def _print_feeds(feeds: Sequence[ListingState], now: datetime) -> None:
     print_table(
-        ["feed", "state", "tier", "last success", "next look"],
+        ["feed", "state", "tier", "last success", "next check"],
         [
             (
                 mask_url(one.title),
@@ -122,7 +122,7 @@ def _print_feeds(feeds: Sequence[ListingState], now: datetime) -> None:
     for one, wrong in troubled:
         typer.echo(f"{mask_url(one.title)}: {wrong.rstrip('.')}.")
     if troubled:
-        typer.echo("`headgate explain FEED` says more, `headgate series look FEED` tries it now.")
+        typer.echo("`headgate explain FEED` says more, `headgate series check FEED` tries it now.")
 
 
 @app.command()
@@ -201,7 +201,7 @@ def _say_taken(taken: Imported) -> None:
     known = f"; {count_of(len(taken.known), 'was', 'were')} followed before" if taken.known else ""
     typer.echo(f"{new} new{known}.")
     if taken.added:
-        typer.echo("They are looked at from now on, host by host; watch them with `headgate feed list`.")
+        typer.echo("They are checked from now on, host by host; watch them with `headgate feed list`.")
     for one in taken.refused[:_MOST_REFUSALS]:
         typer.echo(f"Not followed: {mask_url(one.feed.url)}: {one.reason}", err=True)
     if len(taken.refused) > _MOST_REFUSALS:

@@ -1,4 +1,4 @@
-"""Listings in words: whether they work, why they are looked at as often as they are, and when next."""
+"""Listings in words: whether they work, why they are checked as often as they are, and when next."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def trouble(one: ListingState, now: datetime) -> str:
 
 
 def next_look(one: ListingState, now: datetime) -> str:
-    """Return when a listing is looked at next, shortly."""
+    """Return when a listing is checked next, in short."""
     if one.gone_at is not None or not one.enabled or one.due_at is None:
         return "none"
     return "now" if one.due_at <= now else relative(one.due_at, now)
@@ -58,9 +58,9 @@ def print_sources(states: Sequence[tuple[ListingState, str]], now: datetime) -> 
 def print_listing(
     one: ListingState, sources: Sequence[Source], changes: Sequence[TierChange], now: datetime
 ) -> None:
-    """Print all that is known of a listing, and why it is looked at as it is."""
+    """Print all that is known of a listing, and why it is checked as it is."""
     typer.echo(f"{typer.style(one.title, bold=True)}  ({one.platform}, {mask_url(one.key)})")
-    typer.echo(f"Looked at {count_of(one.polls, 'time')}; {brings(sources)}.\n")
+    typer.echo(f"Checked {count_of(one.polls, 'time')}; {brings(sources)}.\n")
     print_facts([("id", str(one.channel_id)), *_facts(one, now)])
     if not changes:
         typer.echo("\nIts tier has not changed yet.")
@@ -102,8 +102,8 @@ def _facts(one: ListingState, now: datetime) -> list[tuple[str, str]]:
     facts = [
         ("state", _state_line(one, now)),
         ("tier", tier_sentence(one)),
-        ("next look", _next_look(one, now)),
-        ("last look", _last_look(one, now)),
+        ("next check", _next_look(one, now)),
+        ("last check", _last_look(one, now)),
         ("last success", moment(one.succeeded_at, now)),
         ("last change", moment(one.changed_at, now, never="none yet")),
         ("read by", _reader(one, now)),
@@ -133,7 +133,7 @@ def _reader(one: ListingState, now: datetime) -> str:
 
 def _next_look(one: ListingState, now: datetime) -> str:
     if one.gone_at is not None:
-        return "none, as it is gone; `headgate series look` asks once more"
+        return "none, as it is gone; `headgate series check` tries again"
     if not one.enabled:
         return "none: it is switched off"
     if one.due_at is None:

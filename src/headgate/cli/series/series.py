@@ -1,8 +1,9 @@
-"""`headgate series`: follow works over all their sources, and look after both."""
+"""`headgate series`: follow series over all their sources."""
 
 from __future__ import annotations
 
 import shlex
+from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -25,7 +26,6 @@ from headgate.cli.series import tables as series_tables
 from headgate.cli.series.adding import add
 from headgate.cli.series.reading import read, unread
 from headgate.cli.series.tables import Shown
-from headgate.domain.errors import UserError
 from headgate.domain.streams.schedule import Tier
 from headgate.domain.text import containing
 from headgate.intake.listings import series as actions
@@ -37,7 +37,7 @@ from headgate.storage.listings.listing_overview import get_listing_states
 from headgate.storage.listings.series import NOBODY, Series, SeriesName
 from headgate.storage.notifications.follows import Subject
 
-app = typer.Typer(no_args_is_help=True, help="Follow series over all their sources; read, look, remove.")
+app = typer.Typer(no_args_is_help=True, help="Follow series over all their sources; read, check, remove.")
 
 _PAGE = 1000
 _MOST = 100_000
@@ -210,37 +210,31 @@ def detach(
 
 
 @app.command()
-def look(
+def check(
     name: Annotated[str, typer.Argument(metavar="SERIES|SOURCE", help="A series, or one of its sources.")],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Look at all sources of a series, or at one source, now."""
+    """Check all sources of a series, or one source, now."""
 
     async def ask(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
-            title, channel_ids = await _looked_at(tx, name)
-            await actions.check_now(tx, channel_ids, now=desk.clock.now())
+            title, channel_ids = await _check(tx, name, now=desk.clock.now())
         if as_json:
             print_json({"title": title, "channel_ids": channel_ids})
             return
         sources = count_of(len(channel_ids), "source")
-        typer.echo(f"{title} is looked at in a moment, at {sources}.")
+        typer.echo(f"{title} is checked in a moment, at {sources}.")
         typer.echo(f"`headgate explain {shlex.quote(title)}` says how it went.")
 
     at_desk(ask)
 
 
-async def _looked_at(tx: Tx, name: str) -> tuple[str, list[UUID]]:
+async def _check(tx: Tx, name: str, *, now: datetime) -> tuple[str, list[UUID]]:
     if found := await find_named_series(tx, name):
-        sources = await storage.list_series_sources(tx, found.id)
-        if not sources:
-            raise UserError(
-                f"{found.title} has no source to look at.",
-                command="headgate series add QUERY --to SERIES",
-            )
-        return found.title, [source.channel_id for source in sources]
+        return found.title, await actions.check_series_now(tx, found.id, now=now)
     listing = await get_listing(tx, name)
+    await actions.check_now(tx, [listing.id], now=now)
     return mask_url(listing.title), [listing.id]
 
 
@@ -254,7 +248,7 @@ def pin(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Fix how often a source is looked at, or let its own rhythm decide again."""
+    """Set how often a source is checked; `auto` lets its own rhythm decide again."""
 
     async def change(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
@@ -263,7 +257,7 @@ def pin(
         if as_json:
             print_json({"channel_id": listing.id, "tier": _TIERS[tier], "tier_pinned": tier != "auto"})
         elif tier == "auto":
-            typer.echo(f"{listing.title} is looked at by its own rhythm again.")
+            typer.echo(f"{listing.title} is checked by its own rhythm again.")
         else:
             typer.echo(f"{listing.title} is {tier.upper()} from now on, whatever its rhythm.")
 

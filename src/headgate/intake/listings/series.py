@@ -86,6 +86,19 @@ async def check_now(tx: Tx, channel_ids: Sequence[UUID], *, now: datetime) -> No
     await publish(tx, Event("series"))
 
 
+async def check_series_now(tx: Tx, series_id: UUID, *, now: datetime) -> list[UUID]:
+    """Check all sources of a series now; returns their channels."""
+    channel_ids = [source.channel_id for source in await series.list_series_sources(tx, series_id)]
+    if not channel_ids:
+        raise UserError(
+            "This series has no source to check.",
+            remedy="Add one first.",
+            command="headgate series add QUERY --to SERIES",
+        )
+    await check_now(tx, channel_ids, now=now)
+    return channel_ids
+
+
 async def pin_source(tx: Tx, channel_id: UUID, tier: Tier | None, *, now: datetime) -> None:
     """Pin how often a source is checked; None lets its own rhythm decide again."""
     if not await listings.pin_tier(tx, channel_id, tier=tier, now=now):
