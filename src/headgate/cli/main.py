@@ -14,6 +14,7 @@ from typer.main import get_command, get_group
 
 from headgate import __version__
 from headgate.cli.errors import explained_errors
+from headgate.cli.help import install_plain_types
 
 
 @dataclass(frozen=True)
@@ -163,4 +164,5 @@ def run() -> None:
     app(prog_name="headgate")
 
 
+install_plain_types()
 _list_commands()
