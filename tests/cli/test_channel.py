@@ -112,7 +112,7 @@ def test_disabling_cancels_and_a_scan_is_refused_until_it_is_enabled(ledger: Led
     assert DISABLED in sentence
     assert "headgate channel enable" in sentence
     assert "off" in ledger.said("channel", "list")
-    assert "1 channel is looked at now" in ledger.said("channel", "enable", "attic")
+    assert "1 channel is checked now" in ledger.said("channel", "enable", "attic")
     ledger.said("channel", "scan", "attic")
 
 
@@ -134,7 +134,7 @@ def test_what_is_off_above_a_channel_is_named_everywhere(ledger: Ledger) -> None
     assert [one["enabled"] for one in ledger.document("channel", "list")] == [False]
     assert "but guild, which it is in, is off" in ledger.said("channel", "enable", "attic")
     assert ledger.values("select due_at from stream") == [None]
-    assert "1 channel is looked at now" in ledger.said("channel", "enable", "guild")
+    assert "1 channel is checked now" in ledger.said("channel", "enable", "guild")
 
 
 def test_a_topic_has_a_switch_of_its_own(ledger: Ledger) -> None:

@@ -75,8 +75,8 @@ def test_the_facts_are_in_plain_words(forge: Ledger) -> None:
     assert facts["read by"] == "atlas"
     assert facts["atlas"] == "OK"
     assert facts["tier"] == "HOT, follows what arrives: 12.5 messages an hour"
-    assert facts["next look"].startswith("in 49 min")
-    assert facts["next look"].endswith("everything up to the newest message was read")
+    assert facts["next check"].startswith("in 49 min")
+    assert facts["next check"].endswith("everything up to the newest message was read")
     assert facts["calls spent"] == "38 for reading, 412 for heads"
     assert facts["calls saved"] == "371 for reading"
     assert (facts["message_count"], facts["total_messages_scanned"]) == ("15", "3,120")

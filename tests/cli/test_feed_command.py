@@ -79,7 +79,7 @@ def test_a_feed_is_switched_off_and_on_like_any_channel(ledger: Ledger, site: Si
     assert ledger.values("select title from item") == []
     (shown,) = ledger.document("feed", "list")
     assert shown["state"] == "switched off"
-    assert "1 channel is looked at now" in ledger.said("channel", "enable", "The Blog")
+    assert "1 channel is checked now" in ledger.said("channel", "enable", "The Blog")
     ledger.carry_out("poll")
     assert ledger.values("select title from item") == ["One"]
 

@@ -99,7 +99,7 @@ def test_an_idle_engine_says_so_in_words(book: Book) -> None:
     assert result.output.splitlines() == [
         "There are no jobs.",
         "Nothing is queued or running.",
-        "There are no open dead letters.",
+        "There are no open failed jobs.",
         "Nothing has ended not long ago.",
     ]
 
@@ -168,8 +168,8 @@ def test_a_job_is_shown_with_its_log(book: Book) -> None:
     ("reference", "sentence"),
     [
         ("41", "There is no job 41."),
-        (str(FIRST), f"There is no dead letter {FIRST}."),
-        ("nonsense", "No dead letter ends with 'nonsense'."),
+        (str(FIRST), f"There is no failed job {FIRST}."),
+        ("nonsense", "No failed job ends with 'nonsense'."),
     ],
 )
 def test_what_is_not_there_is_named(book: Book, reference: str, sentence: str) -> None:
@@ -221,8 +221,8 @@ def test_without_an_answer_nothing_is_changed(book: Book, arguments: list[str]) 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["retry"], "Which dead letters?"),
-        (["retry", str(FIRST), "--all"], "Which dead letters?"),
+        (["retry"], "Which failed jobs?"),
+        (["retry", str(FIRST), "--all"], "Which failed jobs?"),
         (["discard", str(FIRST), "--kind", "scan"], "--kind goes with --all."),
         (["retry", "41"], "41 is a job's number"),
     ],
@@ -233,7 +233,7 @@ def test_an_unclear_wish_is_asked_back(book: Book, arguments: list[str], sentenc
 
 def test_no_letters_at_all_is_no_error(book: Book) -> None:
     result = run("retry", "--all")
-    assert (result.exit_code, result.output) == (0, "There are no open dead letters.\n")
+    assert (result.exit_code, result.output) == (0, "There are no open failed jobs.\n")
 
 
 def test_a_letter_can_be_kept_and_let_go(book: Book) -> None:
@@ -252,7 +252,7 @@ def test_a_letter_can_be_kept_and_let_go(book: Book) -> None:
 def test_an_ending_that_two_letters_have_is_refused(book: Book) -> None:
     book.bury(FIRST)
     book.bury(UUID(int=FIRST.int + (1 << 64)), key="other")
-    assert "Several dead letters end with '00000000000a'." in remedy_of(run("show", "00000000000a"))
+    assert "Several failed jobs end with '00000000000a'." in remedy_of(run("show", "00000000000a"))
 
 
 def test_a_database_that_was_never_migrated_is_told_with_the_remedy(

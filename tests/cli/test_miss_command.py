@@ -120,13 +120,13 @@ def test_the_list_goes_on_below_its_last_row(book: Book) -> None:
 def test_one_miss_is_tried_again_at_once(book: Book, *, whole: bool) -> None:
     abandoned = book.misses()[0]
     result = run("retry", str(abandoned.id) if whole else str(abandoned.id)[-12:])
-    assert (result.exit_code, result.output) == (0, "1 miss is tried again.\n")
+    assert (result.exit_code, result.output) == (0, "1 failed item is retried.\n")
     assert book.states() == {"9": "open", "8": "abandoned", "7": "open"}
     assert book.jobs() == [("queued", 10)]
 
 
 def test_all_of_a_channel_are_tried_again(book: Book) -> None:
-    assert run("retry", "--channel", str(CLIPS)).output == "2 misses are tried again.\n"
+    assert run("retry", "--channel", str(CLIPS)).output == "2 failed items are retried.\n"
     assert book.states() == {"9": "open", "8": "open", "7": "open"}
     assert len(book.jobs()) == 2
 
@@ -134,7 +134,7 @@ def test_all_of_a_channel_are_tried_again(book: Book) -> None:
 def test_all_are_tried_again_when_a_person_is_sure(book: Book) -> None:
     assert "--yes" in remedy_of(run("retry", "--all"))
     assert book.jobs() == []
-    assert run("retry", "--all", "--yes").output == "3 misses are tried again.\n"
+    assert run("retry", "--all", "--yes").output == "3 failed items are retried.\n"
     assert len(book.jobs()) == 3
 
 
@@ -146,26 +146,26 @@ def test_a_retry_on_a_channel_that_is_off_is_refused_with_the_reason(book: Book)
         assert "headgate channel enable 'Clips'" in said
     assert book.jobs() == []
     assert run("retry", "--all", "--yes").output == (
-        "1 miss is tried again.\n2 left out: scanning is disabled for their channels.\n"
+        "1 failed item is retried.\n2 left out: scanning is disabled for their channels.\n"
     )
     assert book.states() == {"9": "abandoned", "8": "abandoned", "7": "open"}
 
 
 def test_no_misses_is_no_error(book: Book) -> None:
     nobody = str(UUID(int=3))
-    assert run("list", "--channel", nobody).output == "There are no misses.\n"
-    assert run("retry", "--channel", nobody).output == "There are no misses.\n"
+    assert run("list", "--channel", nobody).output == "There are no failed items.\n"
+    assert run("retry", "--channel", nobody).output == "There are no failed items.\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["retry"], "Which misses?"),
-        (["retry", str(UUID(int=9)), "--all"], "Which misses?"),
-        (["retry", str(UUID(int=9))], f"There is no miss {UUID(int=9)}."),
-        (["retry", "nonsense"], "No miss ends with 'nonsense'."),
+        (["retry"], "Which failed items?"),
+        (["retry", str(UUID(int=9)), "--all"], "Which failed items?"),
+        (["retry", str(UUID(int=9))], f"There is no failed item {UUID(int=9)}."),
+        (["retry", "nonsense"], "No failed item ends with 'nonsense'."),
         (["retry", "--channel", "nonsense"], "'nonsense' is no id of a channel."),
-        (["list", "--state", "lost"], "No miss can be 'lost'."),
+        (["list", "--state", "lost"], "A failed item is never 'lost'."),
     ],
 )
 def test_what_cannot_be_done_is_told_with_a_remedy(book: Book, arguments: list[str], sentence: str) -> None:

@@ -33,7 +33,7 @@ def test_a_new_reminder_shows_when_it_fires_and_what_groups_read(groups: Ledger)
     said = groups.said("reminder", "create", *PLAN, *DAILY, "--text", "Dear {group},\nhello")
     assert "Daily at 09:00 (Asia/Kuala_Lumpur)" in said
     assert "To The lake\n  Dear The lake,\n  hello\n" in said
-    assert "Water is saved: it goes to 2 groups and fires in" in said
+    assert "Water is saved: it goes to 2 groups and is sent in" in said
     (line,) = groups.document("reminder", "list")
     assert (line["title"], line["schedule"], line["window"], line["targets"], line["state"]) == (
         "Water",
@@ -148,7 +148,7 @@ def test_a_reminder_is_paused_resumed_copied_archived_and_deleted(groups: Ledger
     create(groups)
     assert "Water is paused." in groups.said("reminder", "pause", "water")
     assert groups.document("reminder", "show", "water")["due_at"] is None
-    assert "Water fires in" in groups.said("reminder", "resume", "water")
+    assert "Water is sent in" in groups.said("reminder", "resume", "water")
     assert "Copy of Water is paused" in groups.said("reminder", "duplicate", "water")
     assert "Water is archived." in groups.said("reminder", "archive", "water")
     assert "is archived" in groups.refused("reminder", "resume", "water")

@@ -76,7 +76,7 @@ def test_a_whole_set_up_passes(environment: dict[str, str], database_url: str) -
         "clock",
         "migrations",
         "engine",
-        "dead letters",
+        "failed jobs",
         "accounts",
     ):
         assert checks[name]["status"] == "ok", checks[name]

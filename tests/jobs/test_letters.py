@@ -165,7 +165,7 @@ async def test_of_two_people_at_once_one_closes_the_letter(case: Case) -> None:
 
 async def test_a_letter_that_is_not_there_is_named(case: Case) -> None:
     case.letter_id = uuid4()
-    with pytest.raises(UserError, match=f"There is no dead letter {case.letter_id}"):
+    with pytest.raises(UserError, match=f"There is no failed job {case.letter_id}"):
         await case.replay()
 
 

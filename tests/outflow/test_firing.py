@@ -119,7 +119,7 @@ async def test_after_downtime_past_the_close_the_fires_are_recorded_as_missed(pl
         {
             "fire_at": datetime(2026, 3, 5, 1, tzinfo=UTC),
             "state": "missed",
-            "summary": "3 fires from 2026-03-03 09:00 to 2026-03-05 09:00 (Asia/Kuala_Lumpur) were missed:"
+            "summary": "3 sends from 2026-03-03 09:00 to 2026-03-05 09:00 (Asia/Kuala_Lumpur) were missed:"
             " Headgate was not running at the time, and the delivery window closed at 18:00.",
             "due_at": None,
             "ended_at": plans.now,
@@ -135,7 +135,7 @@ async def test_one_missed_fire_is_told_as_one(plans: PlansBench) -> None:
     plans.to(NINE + timedelta(hours=9))
     await plans.work()
     (summary,) = await plans.values("select summary from run")
-    assert summary.startswith("The fire of 2026-03-02 09:00 (UTC) was missed: Headgate was not running")
+    assert summary.startswith("The send of 2026-03-02 09:00 (UTC) was missed: Headgate was not running")
 
 
 async def test_a_window_over_midnight_is_still_open_the_next_morning(plans: PlansBench) -> None:
@@ -160,12 +160,12 @@ async def test_a_removed_account_or_empty_target_list_is_recorded_as_missed_with
     assert await plans.rows("select state, summary, account_id from run order by fire_at") == [
         {
             "state": "missed",
-            "summary": "The fire of 2026-03-02 09:00 (UTC) was missed: there was nobody to send to.",
+            "summary": "The send of 2026-03-02 09:00 (UTC) was missed: there was nobody to send to.",
             "account_id": None,
         },
         {
             "state": "missed",
-            "summary": "The fire of 2026-03-03 09:00 (UTC) was missed: the account that sent this reminder"
+            "summary": "The send of 2026-03-03 09:00 (UTC) was missed: the account that sent this reminder"
             " was removed.",
             "account_id": None,
         },

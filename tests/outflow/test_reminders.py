@@ -175,7 +175,7 @@ async def test_a_time_that_passed_during_a_pause_is_told_when_resumed(plans: Pla
     reminder_id = await plans.create("lake", schedule=Schedule(datetime.fromisoformat("2026-03-02 09:00")))
     await plans.do(lambda tx: reminders.pause(tx, reminder_id, now=plans.now))
     plans.to(datetime(2026, 3, 3, 9, tzinfo=UTC))
-    with pytest.raises(UserError, match="does not fire any more"):
+    with pytest.raises(UserError, match="is not sent any more"):
         await plans.do(lambda tx: reminders.resume(tx, reminder_id, now=plans.now))
 
 

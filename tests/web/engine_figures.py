@@ -63,11 +63,11 @@ ENGINE = [
     Figure("waiting", {JOBS: total(by_kind("queued")), DOCTOR: said("engine", r"(\d+) jobs wait")}),
     Figure("running", {JOBS: total(by_kind("running")), DOCTOR: said("engine", r"(\d+) run")}),
     Figure(
-        "dead letters",
+        "failed jobs",
         {
             JOBS: (total(by_kind("dead")), lambda shown: len(shown["dead"])),
             PAGE: lambda page: len(page.texts(r'(<tr id="letter-)')),
-            DOCTOR: said("dead letters", r"(\d+) pieces of work"),
+            DOCTOR: said("failed jobs", r"(\d+) pieces of work"),
             METRICS: lambda shown: shown.gauge("headgate_dead_letters_open"),
         },
     ),

@@ -50,7 +50,7 @@ async def test_what_waits_runs_and_gave_up_is_the_same_number_everywhere(
         await stepper.settle(job, settlement)
         await bench.work()
         told = await compare(bench, places)
-        assert told["dead letters"] == 2
+        assert told["failed jobs"] == 2
         (first, *_) = await bench.rows("select id from dead_letter order by kind")
         await bench.do(lambda tx: letters.discard(tx, first["id"], now=bench.clock.now()))
-        assert (await compare(bench, places))["dead letters"] == 1
+        assert (await compare(bench, places))["failed jobs"] == 1

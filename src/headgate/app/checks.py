@@ -161,7 +161,7 @@ def explain_unreachable(reason: str) -> Check:
         "timeout": "See whether a firewall is between, or correct host and port in HEADGATE_DATABASE_URL.",
         "too many": "Raise max_connections on the server, or lower HEADGATE_DATABASE_POOL_SIZE.",
     }
-    fallback = "Look at the server, and correct HEADGATE_DATABASE_URL."
+    fallback = "Check the server and HEADGATE_DATABASE_URL."
     remedy = next((remedy for sign, remedy in remedies.items() if sign in lowered), fallback)
     return Check("server", "fail", f"The server cannot be reached: {text}", remedy)
 
@@ -238,13 +238,13 @@ def judge_engine(vitals: EngineVitals) -> list[Check]:
             f"The oldest of {vitals.queued} jobs has waited for {vitals.oldest_s:.0f} s.",
             "Start a worker, or more of them; `headgate jobs list` shows what waits.",
         )
-    letters = Check("dead letters", "ok", "There are none.")
+    letters = Check("failed jobs", "ok", "There are none.")
     if vitals.dead_letters:
         letters = Check(
-            "dead letters",
+            "failed jobs",
             "warn",
             f"{vitals.dead_letters} pieces of work gave up.",
-            "Look at them with `headgate jobs list`; retry or discard each.",
+            "See them with `headgate jobs list`; retry or discard each.",
         )
     return [engine, letters]
 

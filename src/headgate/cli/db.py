@@ -27,7 +27,7 @@ _KEY_NOTE = (
 
 @app.command()
 def migrate(*, as_json: AsJson = False) -> None:
-    """Bring the schema up to date. `headgate up` does so by itself."""
+    """Update the schema. `headgate up` does so automatically."""
     from headgate.storage.migrate import migrate as apply
 
     applied = _with_database(apply)

@@ -18,7 +18,7 @@ _SIGNS = {"ok": "✓", "warn": "!", "fail": "✗", "skip": "–"}
 
 
 def doctor(*, as_json: AsJson = False) -> None:
-    """Examine settings, disk, server, schema, engine and accounts; say how to mend what is wrong.
+    """Examine settings, disk, server, schema, engine and accounts; say how to fix what is wrong.
 
     Ends with 1 if a check fails. Changes nothing, and needs no running Headgate.
     """

@@ -29,14 +29,14 @@ class Entry:
 
 RUN = "Run"
 FOLLOW = "Follow"
-TELL = "Tell"
+TELL = "Notify"
 SEND = "Send"
-LOOK_AFTER = "Look after"
+LOOK_AFTER = "Maintain"
 MEASURE = "Measure and try"
 
 COMMANDS = {
     "up": Entry("headgate.cli.up:up", "Run everything in one process.", RUN),
-    "demo": Entry("headgate.dev.demo:demo", "Run everything with a simulated world, in quick time.", RUN),
+    "demo": Entry("headgate.dev.demo:demo", "Run everything with a simulated world, in fast motion.", RUN),
     "worker": Entry("headgate.cli.up:worker", "Run only the workers; any number, on any machine.", RUN),
     "web": Entry("headgate.cli.up:web", "Run only the web server.", RUN),
     "account": Entry("headgate.cli.account.account:app", "Sign accounts in and out.", FOLLOW),
@@ -44,33 +44,31 @@ COMMANDS = {
         "headgate.cli.channel.channel:app", "Follow channels; scan, switch, remove them.", FOLLOW
     ),
     "explain": Entry(
-        "headgate.cli.channel.explain:explain", "Explain how a channel or series does, and why.", FOLLOW
+        "headgate.cli.channel.explain:explain", "Explain the state of a channel or series.", FOLLOW
     ),
     "series": Entry("headgate.cli.series.series:app", "Follow series over all their sources.", FOLLOW),
     "feed": Entry("headgate.cli.series.feed:app", "Follow feeds (RSS, Atom, JSON); OPML in and out.", FOLLOW),
     "hosts": Entry(
         "headgate.cli.series.hosts:app", "List the sites of feeds and series, and set their pace.", FOLLOW
     ),
-    "follow": Entry("headgate.cli.notifications.follow:app", "Say what a user wants to hear of.", TELL),
+    "follow": Entry("headgate.cli.notifications.follow:app", "Choose what a user is notified of.", TELL),
     "notifications": Entry(
-        "headgate.cli.notifications.notifications:app", "What a user was told; quiet hours.", TELL
+        "headgate.cli.notifications.notifications:app", "List notifications; set quiet hours.", TELL
     ),
-    "push": Entry("headgate.cli.notifications.push:app", "Where a user's notifications go out to.", TELL),
+    "push": Entry("headgate.cli.notifications.push:app", "Set where notifications are sent.", TELL),
     "target": Entry("headgate.cli.reminder.targets:app", "Find groups to send to; keep them in lists.", SEND),
     "reminder": Entry("headgate.cli.reminder.reminder:app", "Plan messages to groups, at a safe pace.", SEND),
-    "run": Entry("headgate.cli.run.run:app", "Look at what is being sent; pause, cancel, mend it.", SEND),
-    "doctor": Entry("headgate.cli.doctor:doctor", "Find what is wrong, and how to mend it.", LOOK_AFTER),
+    "run": Entry("headgate.cli.run.run:app", "See what is being sent; pause, cancel, retry it.", SEND),
+    "doctor": Entry("headgate.cli.doctor:doctor", "Find problems and how to fix them.", LOOK_AFTER),
     "config": Entry("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
     "db": Entry("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),
-    "jobs": Entry(
-        "headgate.cli.jobs.jobs:app", "Look at jobs and dead letters; retry or discard.", LOOK_AFTER
-    ),
+    "jobs": Entry("headgate.cli.jobs.jobs:app", "See jobs; retry or discard failed jobs.", LOOK_AFTER),
     "miss": Entry(
         "headgate.cli.channel.misses:app",
-        "Look at what could not be read or ingested; try it again.",
+        "See failed items; retry them.",
         LOOK_AFTER,
     ),
-    "user": Entry("headgate.cli.users:app", "Add, list and remove who may sign in.", LOOK_AFTER),
+    "user": Entry("headgate.cli.users:app", "Add, list and remove users.", LOOK_AFTER),
     "bench": Entry("headgate.dev.bench:app", "Measure, each figure beside its floor.", MEASURE),
     "sim": Entry("headgate.dev.sim:sim", "Run the product against seeded faults.", MEASURE),
 }
@@ -94,8 +92,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Follows channels, catches everything in them exactly once, and sends messages at a pace that no"
-    " platform punishes.",
+    help="Follows channels, keeps everything in them exactly once, and sends messages at a safe pace.",
 )
 
 

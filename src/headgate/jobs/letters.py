@@ -74,12 +74,12 @@ async def _close(tx: Tx, letter_id: UUID, *, state: State, now: datetime) -> Dea
     closed = await dead_letters.close_dead_letter(tx, letter_id, state=state, now=now)
     letter = await _get(tx, letter_id)
     if not closed:
-        raise UserError(f"The dead letter {letter_id} was {letter.state} before.")
+        raise UserError(f"The failed job {letter_id} was {letter.state} before.")
     return letter
 
 
 async def _get(tx: Tx, letter_id: UUID) -> DeadLetter:
     letter = await dead_letters.get_dead_letter(tx, letter_id)
     if letter is None:
-        raise NotFound(f"There is no dead letter {letter_id}.", command="headgate jobs list")
+        raise NotFound(f"There is no failed job {letter_id}.", command="headgate jobs list")
     return letter

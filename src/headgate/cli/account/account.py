@@ -104,7 +104,7 @@ def discover_now(account: AccountArgument) -> None:
 
 @app.command()
 def login(account: AccountArgument, *, answer: Answers = None) -> None:
-    """Sign an account in; its channels are looked at right afterwards."""
+    """Sign an account in and check its channels."""
     answers = _parse(answer)
 
     async def sign_in(desk: Desk) -> None:
@@ -118,7 +118,7 @@ def login(account: AccountArgument, *, answer: Answers = None) -> None:
             woken = await accounts.sign_in(
                 tx, known.id, signed_in.secrets, data_dir=data_dir, now=desk.clock.now()
             )
-        looked = f"; {count_of(woken, 'channel is', 'channels are')} looked at now" if woken else ""
+        looked = f"; {count_of(woken, 'channel is', 'channels are')} checked now" if woken else ""
         typer.echo(f"{known.name} is signed in{looked}.")
 
     at_desk(sign_in)

@@ -167,7 +167,7 @@ def enable(channel: ChannelArgument, *, topic: TopicOption = "") -> None:
         if named.parent_off:
             typer.echo(f"{named.title} is on, but {named.parent_off}, which it is in, is off.")
         else:
-            typer.echo(f"{named.title} is on; {count_of(due, 'channel is', 'channels are')} looked at now.")
+            typer.echo(f"{named.title} is on; {count_of(due, 'channel is', 'channels are')} checked now.")
 
     at_desk(switch)
 

@@ -31,9 +31,9 @@ ExplainedArgument = Annotated[
 
 
 def explain(channel: ExplainedArgument, *, as_json: AsJson = False) -> None:
-    """Explain a channel: what was read, what is missing, when it is looked at next, and why.
+    """Explain a channel: what was read, what is missing, and when it is checked next.
 
-    Of a feed or a series: how often its sources are looked at and why, and whether they answer.
+    For a feed or a series: how often its sources are checked and why, and whether they answer.
     """
 
     async def look(desk: Desk) -> None:

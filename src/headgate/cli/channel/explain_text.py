@@ -74,7 +74,7 @@ def _facts(explanation: Explanation, now: datetime) -> list[tuple[str, str]]:
         ("scanning", _switch(stream)),
         ("read by", _readers(explanation.watches)),
         *[(f"  {watch.name}", breaker_in_words(watch, now)) for watch in explanation.watches],
-        ("next look", _next_look(explanation, now)),
+        ("next check", _next_look(explanation, now)),
         ("tier", _tier(stream)),
         ("floor", _floor(stream)),
         ("head", _head(stream, now)),

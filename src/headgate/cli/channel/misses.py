@@ -20,12 +20,12 @@ from headgate.storage.streams import misses
 from headgate.storage.streams.misses import MissCount, MissSeen, State
 
 app = typer.Typer(
-    no_args_is_help=True, help="Look at what could not be read or made an item of; try it again."
+    no_args_is_help=True, help="See failed items: what could not be read or stored; retry them."
 )
 
 ChannelOption = Annotated[str | None, typer.Option("--channel", metavar="ID", help="Only of this channel.")]
 MissIds = Annotated[
-    list[str] | None, typer.Argument(metavar="ID…", help="Ids of misses, whole or the last 12 digits.")
+    list[str] | None, typer.Argument(metavar="ID…", help="Ids of failed items, whole or the last 12 digits.")
 ]
 
 _STATES: tuple[State, ...] = get_args(State)
@@ -43,8 +43,8 @@ def list_misses(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List misses, newest first, and how many there are of each channel."""
-    channel_id, wanted, last = _uuid(channel, "channel"), _state(state), _uuid(below, "miss")
+    """List failed items, newest first, and how many each channel has."""
+    channel_id, wanted, last = _uuid(channel, "channel"), _state(state), _uuid(below, "failed item")
 
     async def look(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
@@ -64,22 +64,22 @@ def retry(
     references: MissIds = None,
     *,
     channel: ChannelOption = None,
-    every: Annotated[bool, typer.Option("--all", help="All misses of all channels.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All failed items of all channels.")] = False,
     yes: Yes = False,
 ) -> None:
-    """Try misses again at once, abandoned ones too; what failed before does not count any more."""
+    """Retry failed items now, also those that were given up."""
     if sum([bool(references), channel is not None, every]) != 1:
-        raise UserError("Which misses?", remedy="Give their ids, or --channel ID, or --all.")
+        raise UserError("Which failed items?", remedy="Give their ids, or --channel ID, or --all.")
     channel_id = _uuid(channel, "channel")
 
     async def try_again(desk: Desk) -> None:
         if every:
-            confirm("Try all misses of all channels again?", yes=yes)
+            confirm("Retry all failed items of all channels?", yes=yes)
         async with desk.database.transaction() as tx:
             chosen = None if references is None else [await _find(tx, one) for one in references]
             retried = await retry_misses(tx, chosen, channel_id=channel_id, now=desk.clock.now())
             if chosen is not None and (unknown := set(chosen) - set(retried.ids)):
-                raise UserError(f"There is no miss {min(unknown)}.", command=_LIST_COMMAND)
+                raise UserError(f"There is no failed item {min(unknown)}.", command=_LIST_COMMAND)
         if retried.ids or not retried.left_out:
             typer.echo(_worded(len(retried.ids)))
         if retried.left_out:
@@ -90,8 +90,8 @@ def retry(
 
 def _worded(count: int) -> str:
     if count == 0:
-        return "There are no misses."
-    return "1 miss is tried again." if count == 1 else f"{count:,} misses are tried again."
+        return "There are no failed items."
+    return "1 failed item is retried." if count == 1 else f"{count:,} failed items are retried."
 
 
 def _uuid(text: str | None, name: str) -> UUID | None:
@@ -106,7 +106,7 @@ def _state(text: str | None) -> State | None:
         if state == text:
             return state
     if text is not None:
-        raise UserError(f"No miss can be {text!r}.", remedy=f"Give --state {' or '.join(_STATES)}.")
+        raise UserError(f"A failed item is never {text!r}.", remedy=f"Give --state {' or '.join(_STATES)}.")
     return None
 
 
@@ -117,23 +117,23 @@ async def _find(tx: Tx, reference: str) -> UUID:
     except ValueError:
         found = await misses.list_by_ending(tx, reference.lower())
     if len(found) != 1:
-        problem = "Several misses end" if found else "No miss ends"
+        problem = "Several failed items end" if found else "No failed item ends"
         raise UserError(f"{problem} with {reference!r}.", command=_LIST_COMMAND)
     return found[0]
 
 
 def _print_misses(counts: Sequence[MissCount], found: Sequence[MissSeen], *, now: datetime) -> None:
     if not counts:
-        typer.echo("There are no misses.")
+        typer.echo("There are no failed items.")
         return
     print_table(
-        ["channel", "title", "state", "misses"],
+        ["channel", "title", "state", "failed items"],
         [(count.channel_id, count.channel_title, count.state, count.misses) for count in counts],
-        title="Misses by channel",
-        numeric=["misses"],
+        title="Failed items by channel",
+        numeric=["failed items"],
     )
     print_table(
-        ["miss", "channel", "message", "file", "why", "tries", "next try"],
+        ["item", "channel", "message", "file", "why", "tries", "next try"],
         [
             (
                 str(miss.id)[-12:],
@@ -146,7 +146,7 @@ def _print_misses(counts: Sequence[MissCount], found: Sequence[MissSeen], *, now
             )
             for miss in found
         ],
-        title="Misses" if found else "",
+        title="Failed items" if found else "",
         empty="There are no older ones.",
         numeric=["tries"],
     )

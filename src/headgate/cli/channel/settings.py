@@ -25,7 +25,7 @@ from headgate.storage.database import Tx
 
 TierOption = Annotated[
     Literal["HOT", "WARM", "COLD", "auto"] | None,
-    typer.Option(help="Pin how often it is looked at; `auto` follows what arrives."),
+    typer.Option(help="Pin how often it is checked; `auto` follows what arrives."),
 ]
 
 

@@ -65,7 +65,7 @@ def print_followed(done: Followed, chosen: Sequence[FoundChannel], *, account: s
 
 def print_channels(channels: Sequence[ChannelLine], *, now: datetime) -> None:
     print_table(
-        ["channel", "read", "messages", "with finds", "tier", "next look"],
+        ["channel", "read", "messages", "with finds", "checked", "next check"],
         [
             (
                 channel.title,
@@ -196,7 +196,7 @@ def holdings_in_words(holdings: Holdings) -> str:
         count_of(below, "channel below it", "channels below it") if below else "",
         count_of(holdings.items, "item") if holdings.items else "",
         count_of(holdings.sightings, "sighting") if holdings.sightings else "",
-        count_of(holdings.misses, "miss", "misses") if holdings.misses else "",
+        count_of(holdings.misses, "failed item") if holdings.misses else "",
         f"the history of {count_of(holdings.scans, 'scan')}" if holdings.scans else "",
     ]
     *most, last = [part for part in parts if part] or ["nothing in it yet"]

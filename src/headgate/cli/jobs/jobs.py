@@ -21,13 +21,13 @@ from headgate.storage.database import Tx
 from headgate.storage.jobs import dead_letters, engine
 from headgate.storage.jobs.dead_letters import DeadLetter
 
-app = typer.Typer(no_args_is_help=True, help="Look at jobs and dead letters; retry or discard.")
+app = typer.Typer(no_args_is_help=True, help="See jobs; retry or discard failed jobs.")
 
 KindOption = Annotated[str | None, typer.Option("--kind", help="Only this kind.")]
 LetterIds = Annotated[
-    list[str] | None, typer.Argument(metavar="ID…", help="Ids of dead letters, whole or the last 12 digits.")
+    list[str] | None, typer.Argument(metavar="ID…", help="Ids of failed jobs, whole or the last 12 digits.")
 ]
-All = Annotated[bool, typer.Option("--all", help="All open dead letters.")]
+All = Annotated[bool, typer.Option("--all", help="All open failed jobs.")]
 
 ENDING_LENGTH = 12
 _ALL_LETTERS = 1_000_000
@@ -39,7 +39,7 @@ def list_jobs(
     *,
     kind: KindOption = None,
     queued: Annotated[bool, typer.Option("--queued", help="Queued and running jobs.")] = False,
-    dead: Annotated[bool, typer.Option("--dead", help="Open dead letters.")] = False,
+    dead: Annotated[bool, typer.Option("--dead", help="Open failed jobs.")] = False,
     completed: Annotated[bool, typer.Option("--completed", help="Jobs that ended not long ago.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Rows of each sort at most.")] = 20,
     as_json: AsJson = False,
@@ -74,11 +74,13 @@ def list_jobs(
 
 @app.command()
 def show(
-    reference: Annotated[str, typer.Argument(metavar="ID", help="A job's number or a dead letter's id.")],
+    reference: Annotated[
+        str, typer.Argument(metavar="ID", help="The number of a job, or the id of a failed job.")
+    ],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show a job with its log, or a dead letter with its stack."""
+    """Show a job with its log, or a failed job with its error."""
 
     async def look(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
@@ -104,7 +106,7 @@ def show(
 def retry(
     references: LetterIds = None, *, every: All = False, kind: KindOption = None, yes: Yes = False
 ) -> None:
-    """Replay dead letters: their work is due again, and woken at once."""
+    """Retry failed jobs now."""
 
     async def replay_all(desk: Desk) -> None:
         chosen = await _choose(desk, references, every=every, kind=kind)
@@ -122,7 +124,7 @@ def retry(
 def discard(
     references: LetterIds = None, *, every: All = False, kind: KindOption = None, yes: Yes = False
 ) -> None:
-    """Close dead letters for good; their work stays undone until something wakes it."""
+    """Discard failed jobs; their work is not done until something else triggers it."""
 
     async def discard_all(desk: Desk) -> None:
         chosen = await _choose(desk, references, every=every, kind=kind)
@@ -135,19 +137,19 @@ def discard(
 
 @app.command()
 def keep(
-    reference: Annotated[str, typer.Argument(metavar="ID", help="A dead letter's id.")],
+    reference: Annotated[str, typer.Argument(metavar="ID", help="The id of a failed job.")],
     *,
     kept: Annotated[
         bool, typer.Option("--keep/--no-keep", help="Keep it, or let it be pruned again.")
     ] = True,
 ) -> None:
-    """Keep a dead letter for ever, whatever its age."""
+    """Keep a failed job forever."""
 
     async def mark(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
             letter = await letters.keep(tx, await _find_letter(tx, reference), kept=kept)
         ending = "is kept from now on" if kept else "will be pruned in its time"
-        typer.echo(f"The dead letter of {letter.kind} {letter.key} {ending}.")
+        typer.echo(f"The failed job of {letter.kind} {letter.key} {ending}.")
 
     at_desk(mark)
 
@@ -197,14 +199,14 @@ async def _find_letter(tx: Tx, reference: str) -> UUID:
     """Return the letter that a whole id or the ending of one names."""
     if _job_number(reference) is not None:
         raise UserError(
-            f"{reference} is a job's number, and this needs a dead letter's id.", command=_LIST_COMMAND
+            f"{reference} is a job's number, and this needs the id of a failed job.", command=_LIST_COMMAND
         )
     try:
         return UUID(reference)
     except ValueError:
         found = await dead_letters.list_by_ending(tx, reference.lower())
     if len(found) != 1:
-        problem = "Several dead letters end" if found else "No dead letter ends"
+        problem = "Several failed jobs end" if found else "No failed job ends"
         raise UserError(f"{problem} with {reference!r}.", command=_LIST_COMMAND)
     return found[0]
 
@@ -212,7 +214,7 @@ async def _find_letter(tx: Tx, reference: str) -> UUID:
 async def _get_letter(tx: Tx, reference: str) -> DeadLetter:
     letter = await dead_letters.get_dead_letter(tx, await _find_letter(tx, reference))
     if letter is None:
-        raise UserError(f"There is no dead letter {reference}.", command=_LIST_COMMAND)
+        raise UserError(f"There is no failed job {reference}.", command=_LIST_COMMAND)
     return letter
 
 
@@ -221,7 +223,7 @@ async def _choose(
 ) -> list[DeadLetter]:
     """Return the letters that a command is about."""
     if bool(references) == every:
-        raise UserError("Which dead letters?", remedy="Give their ids, or --all (with --kind for some).")
+        raise UserError("Which failed jobs?", remedy="Give their ids, or --all (with --kind for some).")
     if kind is not None and not every:
         raise UserError("--kind goes with --all.", remedy="Give ids alone, or --all --kind KIND.")
     async with desk.database.transaction() as tx:
@@ -245,12 +247,12 @@ async def _each(
         else:
             typer.echo(f"{letter.kind} {letter.key}: {done}")
     if not chosen:
-        typer.echo("There are no open dead letters.")
+        typer.echo("There are no open failed jobs.")
     if refused:
         raise typer.Exit(FAILED)
 
 
 def _counted(chosen: list[DeadLetter]) -> str:
     if len(chosen) == 1:
-        return f"the dead letter of {chosen[0].kind} {chosen[0].key}"
-    return f"{len(chosen)} dead letters"
+        return f"the failed job of {chosen[0].kind} {chosen[0].key}"
+    return f"{len(chosen)} failed jobs"

@@ -133,8 +133,8 @@ def _print_dead(letters: Sequence[DeadLetter], *, now: datetime) -> None:
             )
             for letter in letters
         ],
-        title="Dead letters" if letters else "",
-        empty="There are no open dead letters.",
+        title="Failed jobs" if letters else "",
+        empty="There are no open failed jobs.",
     )
 
 

@@ -19,13 +19,13 @@ from headgate.storage.access.users import UserLine
 from headgate.storage.database import Tx
 from headgate.storage.notifications.follows import Follow, Per, Subject, Switches
 
-app = typer.Typer(no_args_is_help=True, help="Say what a user wants to hear of: series, channels, searches.")
+app = typer.Typer(no_args_is_help=True, help="Choose what a user is notified of: series, channels, searches.")
 
 NoInApp = Annotated[bool, typer.Option("--no-in-app", help="Do not put it into the list on the pages.")]
 NoPush = Annotated[bool, typer.Option("--no-push", help="Do not push it out to addresses.")]
 PerOption = Annotated[
     Per,
-    typer.Option("--per", help="Tell a chapter once, or once of each source that has it."),
+    typer.Option("--per", help="Notify once a chapter, or once for each source."),
 ]
 LanguagesOption = Annotated[
     list[str] | None,
@@ -44,7 +44,7 @@ def follow_series(
     language: LanguagesOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a user hear of new chapters; following again changes how."""
+    """Notify a user of new chapters; run again to change how."""
 
     async def find(tx: Tx) -> Subject:
         return Subject(series_id=(await get_named_series(tx, series)).id)
@@ -53,7 +53,7 @@ def follow_series(
 
 
 def unfollow_series(series: SeriesArgument, *, user: UserOption = "", as_json: AsJson = False) -> None:
-    """Let a user hear of a series no more; what was told stays in the list."""
+    """Stop notifying a user of a series; past notifications stay."""
 
     async def end(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
@@ -80,7 +80,7 @@ def channel(
     language: LanguagesOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a user hear of what is new in a channel or a feed."""
+    """Notify a user of what is new in a channel or a feed."""
 
     async def find(tx: Tx) -> Subject:
         return Subject(channel_id=(await get_channel(tx, channel, with_listings=True)).id)
@@ -146,7 +146,7 @@ def list_all(*, user: UserOption = "", as_json: AsJson = False) -> None:
             print_json(found)
             return
         print_table(
-            ["what", "kind", "told", "since"],
+            ["what", "kind", "notify", "since"],
             [
                 (one.title, kind_of(one), switches_in_words(one), relative(one.since, desk.clock.now()))
                 for one in found
@@ -166,7 +166,7 @@ def remove(
     user: UserOption = "",
     as_json: AsJson = False,
 ) -> None:
-    """Let a user hear of something no more; what was told stays in the list."""
+    """Stop notifying a user; past notifications stay."""
 
     async def end(desk: Desk) -> None:
         async with desk.database.transaction() as tx:

@@ -24,7 +24,7 @@ from headgate.storage.database import Tx
 from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
 from headgate.storage.notifications.notifications import Notification, Place
 
-app = typer.Typer(no_args_is_help=True, help="What a user was told; mark it read; set quiet hours.")
+app = typer.Typer(no_args_is_help=True, help="List notifications, mark them read, set quiet hours.")
 
 _MOST = 10_000
 _ENDING = 12
@@ -38,7 +38,7 @@ def list_all(
     user: UserOption = "",
     as_json: AsJson = False,
 ) -> None:
-    """List what a user was told, newest first."""
+    """List the notifications of a user, newest first."""
 
     async def look(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
@@ -57,7 +57,7 @@ def list_all(
 
 
 def _print(found: Sequence[Notification], who: UserLine, *, unread: bool, now: datetime) -> None:
-    nothing = f"{who.name} was told nothing yet: `headgate series follow` says of what to hear."
+    nothing = f"{who.name} has no notifications yet: run `headgate series follow` to choose a series."
     print_table(
         ["id", "when", "what", "", "new"],
         [

@@ -236,7 +236,7 @@ def history(
 def repeat(
     address: AddressArgument, *, user: UserOption = "", yes: Yes = False, as_json: AsJson = False
 ) -> None:
-    """Send the newest message again that failed, or of which nobody knows whether it arrived."""
+    """Send the newest message again that failed or may not have arrived."""
 
     async def send(desk: Desk) -> None:
         addresses = _addresses(desk)

@@ -72,23 +72,23 @@ class PlanOptions:
         typer.Option("--zone", help="Time zone, like Asia/Kuala_Lumpur; this machine's by default."),
     ] = None
     once: Annotated[
-        str | None, typer.Option("--once", metavar="TIME", help='Fire once, like "2026-12-01 09:00".')
+        str | None, typer.Option("--once", metavar="TIME", help='Send once, like "2026-12-01 09:00".')
     ] = None
-    daily: Annotated[str | None, typer.Option("--daily", metavar="HH:MM", help="Fire every day.")] = None
+    daily: Annotated[str | None, typer.Option("--daily", metavar="HH:MM", help="Send every day.")] = None
     weekdays: Annotated[
-        str | None, typer.Option("--weekdays", metavar="HH:MM", help="Fire from Monday to Friday.")
+        str | None, typer.Option("--weekdays", metavar="HH:MM", help="Send from Monday to Friday.")
     ] = None
     weekly: Annotated[
-        str | None, typer.Option("--weekly", metavar="DAYS@HH:MM", help="Fire on days, like mon,thu@09:00.")
+        str | None, typer.Option("--weekly", metavar="DAYS@HH:MM", help="Send on days, like mon,thu@09:00.")
     ] = None
     monthly: Annotated[
         str | None,
         typer.Option(
-            "--monthly", metavar="DAY@HH:MM", help="Fire on a day of the month, like 15 or last@09:00."
+            "--monthly", metavar="DAY@HH:MM", help="Send on a day of the month, like 15 or last@09:00."
         ),
     ] = None
     cron: Annotated[
-        str | None, typer.Option("--cron", metavar="LINE", help='Fire by a cron line, like "0 9 * * 1-5".')
+        str | None, typer.Option("--cron", metavar="LINE", help='Send by a cron line, like "0 9 * * 1-5".')
     ] = None
     window: Annotated[
         str | None,
@@ -265,5 +265,5 @@ def _content(file: Path) -> bytes:
     except OSError as error:
         raise UserError(
             f"{file} cannot be read: {error.strerror or error}.",
-            remedy="Look at its name and its permissions.",
+            remedy="Check its name and permissions.",
         ) from error

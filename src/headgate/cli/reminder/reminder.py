@@ -24,7 +24,7 @@ from headgate.outflow.reminders.previews import preview as preview_of
 from headgate.storage.database import Tx
 from headgate.storage.reminders.reminder_overview import list_reminders
 
-app = typer.Typer(no_args_is_help=True, help="Plan messages to groups; look at, pause, copy, remove plans.")
+app = typer.Typer(no_args_is_help=True, help="Plan messages to groups; show, pause, copy, remove plans.")
 
 
 app.command(cls=PartsCommand)(create)
@@ -73,7 +73,7 @@ def show(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def preview(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
-    """Show when a reminder fires next, what its first groups will read, and how long it will take."""
+    """Show when a reminder is sent next, what its first groups will read, and how long it will take."""
 
     async def look(desk: Desk) -> None:
         now = desk.clock.now()
@@ -94,7 +94,7 @@ def preview(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def pause(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
-    """Let a reminder fire no more until it is resumed; a run under way goes on."""
+    """Pause a reminder until it is resumed; a run under way continues."""
 
     async def change(tx: Tx, desk: Desk, reminder_id: UUID) -> str:
         await reminders.pause(tx, reminder_id, now=desk.clock.now())
@@ -105,12 +105,12 @@ def pause(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def resume(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
-    """Let a reminder fire again; what it missed meanwhile is not made up for."""
+    """Resume a reminder; missed sends are not made up for."""
 
     async def change(tx: Tx, desk: Desk, reminder_id: UUID) -> str:
         now: datetime = desk.clock.now()
         due_at = await reminders.resume(tx, reminder_id, now=now)
-        return f"fires {moment(due_at, now)}"
+        return f"is sent {moment(due_at, now)}"
 
     _change(reminder, change, as_json=as_json)
 
@@ -127,7 +127,7 @@ def duplicate(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
         if as_json:
             print_json(reminder_tables.as_document(full, None))
         else:
-            typer.echo(f"{full.reminder.title} is paused; `headgate reminder resume {new_id}` lets it fire.")
+            typer.echo(f"{full.reminder.title} is paused; `headgate reminder resume {new_id}` resumes it.")
 
     at_desk(copy)
 
@@ -139,7 +139,7 @@ def archive(
     undo: Annotated[bool, typer.Option("--undo", help="Take it out again; it is paused then.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put a reminder away, with its history; it fires no more."""
+    """Archive a reminder with its history; it is not sent any more."""
 
     async def change(tx: Tx, desk: Desk, reminder_id: UUID) -> str:
         turn = reminders.unarchive if undo else reminders.archive

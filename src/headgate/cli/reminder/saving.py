@@ -30,7 +30,7 @@ Plan = Callable[[Tx, Desk], Awaitable[tuple[UUID | None, Draft]]]
 
 @takes_plan
 def create(ctx: typer.Context, *, options: PlanOptions) -> None:
-    """Plan a reminder, and show when it fires and what the groups will read.
+    """Plan a reminder, and show when it is sent and what the groups will read.
 
     Its messages are sent in the order in which --text and --media are given.
     """

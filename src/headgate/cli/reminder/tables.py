@@ -50,7 +50,7 @@ def as_document(full: FullReminder, preview: Preview | None) -> dict[str, Any]:
 
 def print_reminders(lines: Sequence[ReminderLine], *, now: datetime) -> None:
     print_table(
-        ["reminder", "account", "schedule", "targets", "state", "next fire", "last run"],
+        ["reminder", "account", "schedule", "targets", "state", "next send", "last run"],
         [
             (
                 line.title,
@@ -85,7 +85,7 @@ def print_reminder(full: FullReminder, *, now: datetime) -> None:
             ("state", state_text(reminder.state)),
             ("account", reminder.account_name or "none: the one that sent it was removed"),
             ("schedule", f"{describe(reminder.schedule)} ({reminder.zone})"),
-            ("next fire", moment(reminder.due_at, now, never="none")),
+            ("next send", moment(reminder.due_at, now, never="none")),
             ("delivery window", window_in_words(reminder.window)),
             ("when it closes", AT_CLOSE[reminder.at_close]),
             *((f"message {part.number}", _part_in_words(part)) for part in full.parts),
@@ -125,7 +125,7 @@ def print_preview(preview: Preview, *, zone: str, now: datetime) -> None:
     for fire in preview.fires:
         typer.echo(f"  {fire.astimezone(place):%a %Y-%m-%d %H:%M}  {relative(fire, now)}")
     if not preview.fires:
-        typer.echo("  It does not fire any more.")
+        typer.echo("  It is not sent any more.")
     for group in preview.groups:
         print_heading(f"To {group.group}")
         for message in group.messages:
@@ -144,7 +144,7 @@ def say_warnings(warnings: Sequence[str]) -> None:
 
 def say_saved(reminder: Reminder, saved: Saved, *, now: datetime) -> None:
     """Say that a reminder was kept, and when it fires."""
-    fires = "does not fire any more" if saved.due_at is None else f"fires {relative(saved.due_at, now)}"
+    fires = "is not sent any more" if saved.due_at is None else f"is sent {relative(saved.due_at, now)}"
     if reminder.state == "paused":
         fires = "is paused"
     typer.echo(f"{reminder.title} is saved: it goes to {count_of(saved.targets, 'group')} and {fires}.")

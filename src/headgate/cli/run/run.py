@@ -30,7 +30,7 @@ from headgate.storage.sending.run_overview import (
     list_runs,
 )
 
-app = typer.Typer(no_args_is_help=True, help="Look at runs of reminders; pause, resume, cancel, mend them.")
+app = typer.Typer(no_args_is_help=True, help="Show runs of reminders; pause, resume, cancel, retry them.")
 
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="Rows at most.")]
 Change = Callable[[Tx, Desk, RunLine], Awaitable[str]]
@@ -93,7 +93,12 @@ def show(
         typer.Option("--watch/--no-watch", help="Stay until it has ended; by itself while it is being sent."),
     ] = None,
     deliveries: Annotated[bool, typer.Option("--deliveries", help="List what came of each group.")] = False,
-    state: Annotated[DeliveryState | None, typer.Option(help="Only deliveries in this state.")] = None,
+    state: Annotated[
+        DeliveryState | None,
+        typer.Option(
+            metavar="STATE", help=f"Only deliveries in this state: {', '.join(get_args(DeliveryState))}."
+        ),
+    ] = None,
     after: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Only deliveries after this one.")] = 0,
     limit: Limit = 100,
     as_json: AsJson = False,
@@ -197,7 +202,7 @@ def resolve(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what became of a message of which nobody knows whether it was sent."""
+    """Decide about a message that may or may not have been sent."""
     if arrived is None:
         raise UserError(
             "Is the message in the group?", remedy="Look there, and give --arrived, or --again to send it."
@@ -221,7 +226,7 @@ def remainder(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let another account send what a run has not delivered."""
+    """Send the rest of a run from another account."""
 
     async def pass_on(desk: Desk) -> None:
         async with desk.database.transaction() as tx:

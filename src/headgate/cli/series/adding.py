@@ -43,9 +43,7 @@ PatternOption = Annotated[
 PickOption = Annotated[
     int | None, typer.Option("--pick", metavar="N", min=1, help="Take the Nth of several that match.")
 ]
-ToOption = Annotated[
-    str, typer.Option("--to", metavar="SERIES", help="Let it bring a series that is there already.")
-]
+ToOption = Annotated[str, typer.Option("--to", metavar="SERIES", help="Add it to this existing series.")]
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def add(
     ] = "",
     pick: PickOption = None,
     follow: Annotated[
-        str, typer.Option("--follow", metavar="USER", help="Let this user hear of new chapters.")
+        str, typer.Option("--follow", metavar="USER", help="Notify this user of new chapters.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:

@@ -58,7 +58,7 @@ def list_all(
     everything: Annotated[bool, typer.Option("--all", help="All of them, however many.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List series by title, with their latest chapter and what is left to read."""
+    """List series by title, with their latest chapter and unread chapters."""
 
     async def look(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
@@ -108,7 +108,7 @@ def show(
     limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Chapters at most.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Show a series: who brings it and how that goes, its newest chapters, and what is left to read."""
+    """Show a series: its sources, newest chapters, and what is unread."""
 
     async def look(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
@@ -190,7 +190,7 @@ def remove(series: SeriesArgument, *, yes: Yes = False, as_json: AsJson = False)
 def detach(
     series: SeriesArgument, source: ListingArgument, *, yes: Yes = False, as_json: AsJson = False
 ) -> None:
-    """Let a source bring a series no more; one that is there for nothing else is removed."""
+    """Remove a source from a series, and delete it if nothing else uses it."""
 
     async def cut(desk: Desk) -> None:
         async with desk.database.transaction() as tx:
@@ -243,12 +243,12 @@ def pin(
     source: ListingArgument,
     tier: Annotated[
         Literal["hot", "warm", "cold", "auto"],
-        typer.Argument(metavar="hot|warm|cold|auto", help="How often; `auto` follows its own rhythm again."),
+        typer.Argument(metavar="hot|warm|cold|auto", help="How often; with `auto` Headgate decides."),
     ],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Set how often a source is checked; `auto` lets its own rhythm decide again."""
+    """Set how often a source is checked; with `auto` Headgate decides."""
 
     async def change(desk: Desk) -> None:
         async with desk.database.transaction() as tx:

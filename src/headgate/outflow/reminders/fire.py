@@ -57,9 +57,9 @@ class Fires:
         place = find_zone(zone)
         first, last = (f"{at.astimezone(place):%Y-%m-%d %H:%M}" for at in (self.first, self.last))
         if self.count == 1:
-            return f"The fire of {last} ({zone}) was missed"
+            return f"The send of {last} ({zone}) was missed"
         number = f"{self.count:,}" if self.count < MOST_COUNTED else f"{MOST_COUNTED:,} or more"
-        return f"{number} fires from {first} to {last} ({zone}) were missed"
+        return f"{number} sends from {first} to {last} ({zone}) were missed"
 
 
 def fires_of(reminder: Reminder, *, now: datetime) -> Fires | None:

@@ -71,7 +71,7 @@ async def pause(tx: Tx, reminder_id: UUID, *, now: datetime) -> None:
     """Let a reminder fire no more until it is resumed; a run under way goes on."""
     known = await _locked(tx, reminder_id)
     if known.state == "archived":
-        raise UserError(f"{known.title!r} is archived and does not fire.")
+        raise UserError(f"{known.title!r} is archived and is not sent.")
     await _set_state(tx, known, "paused", now=now)
 
 
@@ -84,7 +84,7 @@ async def resume(tx: Tx, reminder_id: UUID, *, now: datetime) -> datetime:
     due_at = next_fire(known.schedule, known.zone, after=now)
     if due_at is None:
         raise UserError(
-            f"{known.title!r} does not fire any more: {describe(known.schedule)} ({known.zone}) is over.",
+            f"{known.title!r} is not sent any more: {describe(known.schedule)} ({known.zone}) is over.",
             remedy="Give it another time.",
         )
     if known.state == "active":
