@@ -12,6 +12,7 @@ from headgate.cli.channel.explain_text import breaker_in_words, found_line
 from headgate.cli.output import print_json, print_table
 from headgate.cli.phrases import count_of, moment, print_facts, read_in_words
 from headgate.connectors.protocol import FoundChannel
+from headgate.domain.words.listing_words import tier_word
 from headgate.domain.words.times import relative
 from headgate.intake.channels.requests import AskedScan
 from headgate.storage.channels.channel_overview import ChannelLine, NamedChannel
@@ -72,7 +73,7 @@ def print_channels(channels: Sequence[ChannelLine], *, now: datetime) -> None:
                 "" if channel.progress is None else read_in_words(channel.progress),
                 "" if channel.progress is None else f"{channel.progress.messages_read:,}",
                 f"{channel.message_count:,}",
-                channel.tier,
+                tier_word(channel.tier),
                 next_look(channel, now),
             )
             for channel in channels
