@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from feed_documents import JANUARY, NO_FEEDS, SHAPES, NoFeed, Shape, rss
 
-from headgate.connectors.feeds.entries import MOST_ENTRIES
+from headgate.connectors.feeds.entries import MAX_ENTRIES
 from headgate.connectors.feeds.parsing import ParsedFeed, parse_feed
 from headgate.domain.errors import Malformed
 
@@ -20,7 +20,7 @@ def parse(document: bytes, content_type: str = "application/xml") -> ParsedFeed:
 
 def check_bounds(feed: ParsedFeed) -> None:
     """Check what holds of every feed, however hostile."""
-    assert len(feed.entries) <= MOST_ENTRIES
+    assert len(feed.entries) <= MAX_ENTRIES
     assert len(feed.bad) <= 100
     assert len(feed.title) <= 300
     assert len({entry.key for entry in feed.entries}) == len(feed.entries)
@@ -99,7 +99,7 @@ def test_of_a_hundred_thousand_entries_the_newest_are_kept_with_a_warning() -> N
     item = "<title>Number {n}</title><guid>{n}</guid>" + JANUARY
     feed = parse(rss(*(item.format(n=n) for n in range(100_000))))
     check_bounds(feed)
-    assert len(feed.entries) == MOST_ENTRIES
+    assert len(feed.entries) == MAX_ENTRIES
     assert feed.entries[0].title == "Number 0"
     assert any("newest 2,000" in warning for warning in feed.warnings)
 

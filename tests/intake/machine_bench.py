@@ -26,7 +26,7 @@ from headgate.testing.simulator.lines import Lines
 from headgate.testing.simulator.theatre import at_database
 
 HEARTBEAT_S = 5.0
-MOST_STEPS = 400
+MAX_STEPS = 400
 
 
 class Died(BaseException):
@@ -169,7 +169,7 @@ class MachineBench:
         """Let time pass until nothing is left to do."""
         failures: list[str] = []
         for _ in range(12):
-            await self.work(MOST_STEPS)
+            await self.work(MAX_STEPS)
             await self.hear(write=True)
             failures = await check_rest(self.world, self.director, last_forms=last_forms)
             if not failures:

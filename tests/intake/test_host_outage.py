@@ -11,7 +11,7 @@ from headgate.storage.listings.listing_overview import HostState
 from headgate.testing.platform.errors import SimTimeout
 
 LISTINGS = 40
-MOST_CALLS = 15
+MAX_CALLS = 15
 """Five failed looks and their retries until the breaker opens, and one probe each time that it lets one."""
 
 
@@ -36,7 +36,7 @@ async def test_an_hour_of_outage_costs_few_calls_and_loses_nothing(listed: Listi
         await listed.pass_time(minutes=1)
         await listed.work()
         states.add(breaker_of(listed, await listed.host()))
-    assert 5 <= listed.calls() - before <= MOST_CALLS
+    assert 5 <= listed.calls() - before <= MAX_CALLS
     assert states >= {"closed", "open"}
     host = await listed.host()
     assert (host.error_class, host.listings) == ("Transient", LISTINGS)

@@ -13,7 +13,7 @@ from headgate.domain.errors import Gone
 from headgate.jobs.cron import ONLY_KEY, CronRows, install_schedules, next_after, recurring
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Kinds, Wake
-from headgate.jobs.tick import DUE_AT_ONCE, MOST_QUEUED, Tick
+from headgate.jobs.tick import DUE_AT_ONCE, MAX_QUEUED, Tick
 from headgate.kernel.clock import VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
@@ -110,9 +110,9 @@ async def test_one_tick_wakes_all_that_is_due_as_far_as_the_queue_has_room(lab: 
     await put_due(lab, *(f"{number:04}" for number in range(DUE_AT_ONCE + 1)), due_at=START)
     await make_tick(lab, ROWS).tick(START)
     assert len(await lab.rows()) == DUE_AT_ONCE + 1
-    await put_due(lab, *(f"{number:04}" for number in range(MOST_QUEUED + 1)), due_at=START)
+    await put_due(lab, *(f"{number:04}" for number in range(MAX_QUEUED + 1)), due_at=START)
     await make_tick(lab, ROWS).tick(START)
-    assert len(await lab.rows()) == MOST_QUEUED
+    assert len(await lab.rows()) == MAX_QUEUED
 
 
 async def test_a_wake_up_during_a_run_is_not_lost(lab: Lab, clock: VirtualClock) -> None:

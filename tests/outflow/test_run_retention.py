@@ -59,11 +59,11 @@ async def test_a_pass_deletes_a_bounded_number_but_one_run_at_least(
     plans: PlansBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     oldest, *later = await make_runs(plans, 4)
-    monkeypatch.setattr(run_controls, "MOST_DELIVERIES", 1)
+    monkeypatch.setattr(run_controls, "MAX_DELIVERIES", 1)
     assert await prune(plans) == 1
     assert await plans.values("select count(*) from run where id = $1", oldest) == [0]
-    monkeypatch.setattr(run_controls, "MOST_DELIVERIES", 4)
+    monkeypatch.setattr(run_controls, "MAX_DELIVERIES", 4)
     assert await prune(plans) == 2
-    monkeypatch.setattr(run_controls, "MOST_RUNS", 1)
+    monkeypatch.setattr(run_controls, "MAX_RUNS", 1)
     assert await prune(plans) == 1
     assert await plans.values("select id from run") == [later[-1]]

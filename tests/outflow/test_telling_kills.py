@@ -121,10 +121,10 @@ async def test_telling_is_done_once_wherever_it_is_killed(telling: TellingBench,
 
 MARKED, SETTLED = 9, 14
 """The steps at which it is known that it is being sent, and what became of it."""
-MOST_STEPS = 15
+MAX_STEPS = 15
 
 
-@pytest.mark.parametrize("kill_at", range(1, MOST_STEPS + 1))
+@pytest.mark.parametrize("kill_at", range(1, MAX_STEPS + 1))
 async def test_a_push_killed_at_any_step_is_sent_once_or_uncertain(
     telling: TellingBench, kill_at: int
 ) -> None:
@@ -133,7 +133,7 @@ async def test_a_push_killed_at_any_step_is_sent_once_or_uncertain(
     await telling.work()
     telling.clock.advance(GATHER_S)
     killed = await run_fragile(telling, kill_at)
-    assert killed is (kill_at < MOST_STEPS), "the steps have changed; count them again"
+    assert killed is (kill_at < MAX_STEPS), "the steps have changed; count them again"
     for _ in range(3):
         await telling.pass_time(60)
     ((state, attempts),) = await telling.pushes()

@@ -14,7 +14,7 @@ from headgate.testing.simulator.stage import Perils, Stuck
 
 pytestmark = pytest.mark.once
 
-MOST_PLAYS = 40
+MAX_PLAYS = 40
 SHORT_REST_S = 200.0
 
 
@@ -30,7 +30,7 @@ async def test_a_mutant_is_caught_within_a_few_plays(
             return
         if outcome.failures:
             return
-    pytest.fail(f"{mutate.__name__} was not caught in {MOST_PLAYS} plays")
+    pytest.fail(f"{mutate.__name__} was not caught in {MAX_PLAYS} plays")
 
 
 @pytest.mark.parametrize("mutate", {CAUGHT_BY[m]: m for m in CAUGHT_BY}.values())
@@ -44,7 +44,7 @@ async def test_the_play_that_catches_a_mutant_comes_to_rest_without_it(
 def _plays(mutate: Mutant) -> Iterator[tuple[int, Script]]:
     """Yield the play that is known to catch it, and others for the day on which that one has changed."""
     yield CAUGHT_BY[mutate], _short(CAUGHT_BY[mutate], mutate)
-    for seed in range(MOST_PLAYS - 1):
+    for seed in range(MAX_PLAYS - 1):
         yield seed, _script(seed, mutate)
 
 

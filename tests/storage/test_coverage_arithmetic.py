@@ -18,10 +18,10 @@ from headgate.storage.streams import streams
 from headgate.storage.streams.scans import Direction
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-MOST = 60
+MAX = 60
 few = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
-SPAN = st.tuples(st.integers(0, MOST), st.integers(0, 15)).map(lambda pair: Span(pair[0], sum(pair)))
+SPAN = st.tuples(st.integers(0, MAX), st.integers(0, 15)).map(lambda pair: Span(pair[0], sum(pair)))
 SPANS = st.lists(SPAN, max_size=6)
 LENSES: st.SearchStrategy[Lens] = st.sampled_from(("documents", "photos", "everything"))
 WANTED: st.SearchStrategy[tuple[Lens, ...]] = st.sampled_from(
@@ -72,7 +72,7 @@ def readings(draw: st.DrawFn) -> Reading:
         waiting=draw(st.lists(st.tuples(LENSES, SPAN.filter(lambda span: not span.empty)), max_size=4)),
         lenses=draw(WANTED),
         floor=draw(st.integers(0, 20)),
-        bound=draw(st.integers(0, MOST + 20)),
+        bound=draw(st.integers(0, MAX + 20)),
     )
 
 
@@ -224,7 +224,7 @@ async def test_a_stream_is_behind_while_something_may_be_read(database: Database
 
 
 @few
-@given(reading=readings(), asked=st.frozensets(st.integers(0, MOST + 20), max_size=10))
+@given(reading=readings(), asked=st.frozensets(st.integers(0, MAX + 20), max_size=10))
 async def test_a_message_is_unread_until_its_lens_or_the_widest_has_covered_it(
     database: Database, reading: Reading, asked: frozenset[int]
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from headgate.storage.gathering import AT_ONCE, MOST, Gatherer
+from headgate.storage.gathering import AT_ONCE, MAX, Gatherer
 
 
 class Oracle:
@@ -28,7 +28,7 @@ class Oracle:
 async def test_questions_of_one_moment_are_put_together_and_each_gets_its_own_reply() -> None:
     oracle = Oracle()
     gatherer = Gatherer(oracle.put)
-    numbers = list(range(2 * MOST))
+    numbers = list(range(2 * MAX))
     replies = await asyncio.gather(*(gatherer.ask(number) for number in numbers))
     assert replies == [number * 2 for number in numbers]
     assert len(oracle.asked) <= 2 + AT_ONCE

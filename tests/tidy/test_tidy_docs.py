@@ -17,7 +17,7 @@ from headgate.domain.streams.filters import Verdict
 
 pytestmark = pytest.mark.once
 
-MOST_WORDS_OF_THE_README = 600
+MAX_WORDS_OF_THE_README = 600
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
 _MODULE = re.compile(
@@ -75,7 +75,7 @@ def test_every_page_of_the_docs_can_be_reached_from_the_index() -> None:
 
 
 def test_the_readme_is_short_and_begins_with_the_two_commands() -> None:
-    assert len(README.split()) < MOST_WORDS_OF_THE_README
+    assert len(README.split()) < MAX_WORDS_OF_THE_README
     first_block = _CODE_BLOCK.search(README)
     assert first_block is not None
     assert [line.split("#")[0].strip() for line in first_block[0].splitlines()[1:-1]] == [

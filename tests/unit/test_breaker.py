@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from headgate.domain.breaker import (
     FIRST_OPEN_S,
-    LONGEST_OPEN_S,
+    MAX_OPEN_S,
     OPEN_AFTER,
     Breaker,
     fail,
@@ -52,10 +52,10 @@ def test_a_failed_probe_opens_it_again_for_twice_as_long() -> None:
         now = breaker.open_until
         breaker = fail(breaker, now=now)
     assert lengths_s[:4] == [300, 600, 1200, 2400]
-    assert lengths_s[-1] == LONGEST_OPEN_S
+    assert lengths_s[-1] == MAX_OPEN_S
     assert lengths_s == sorted(lengths_s)
 
 
 def test_failures_without_end_do_not_make_the_time_overflow() -> None:
     breaker = fail(Breaker(failures=10**6, opened=10**6, open_until=NOW), now=NOW)
-    assert breaker.open_until == NOW + timedelta(seconds=LONGEST_OPEN_S)
+    assert breaker.open_until == NOW + timedelta(seconds=MAX_OPEN_S)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.listings.chapters import LONGEST_NUMBER, ChapterKey, chapter_key
-from headgate.domain.text import LONGEST_KEY
+from headgate.domain.listings.chapters import MAX_NUMBER, ChapterKey, chapter_key
+from headgate.domain.text import MAX_KEY
 
 pytestmark = pytest.mark.once
 
@@ -114,13 +114,13 @@ def test_extras_without_a_number_are_not_all_one() -> None:
     assert key("Epilogue", entry="a", source="s1") == key("Epilogue", entry="b", source="s2")
 
 
-@pytest.mark.parametrize("text", ["9" * 5000, "1." * 3000, "a" * 10_000, "-" * 5000, "9" * LONGEST_NUMBER])
+@pytest.mark.parametrize("text", ["9" * 5000, "1." * 3000, "a" * 10_000, "-" * 5000, "9" * MAX_NUMBER])
 def test_very_long_texts_stay_within_their_bounds(text: str) -> None:
     made = [key(text, text, entry=text + end, reset=reset) for end in "ab" for reset in (True, False)]
     for chapter in made:
-        assert len(chapter.key) <= LONGEST_KEY
-        assert len(chapter.place) < 2 * LONGEST_KEY
-    if len(text) > LONGEST_NUMBER:
+        assert len(chapter.key) <= MAX_KEY
+        assert len(chapter.place) < 2 * MAX_KEY
+    if len(text) > MAX_NUMBER:
         assert made[0].key != made[2].key
         assert made[0].place != made[2].place
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.errors import UserError
-from headgate.domain.listings.opml import LARGEST_BYTES, MOST_FEEDS, OpmlFeed, parse_opml, write_opml
+from headgate.domain.listings.opml import MAX_BYTES, MAX_FEEDS, OpmlFeed, parse_opml, write_opml
 
 pytestmark = pytest.mark.once
 
@@ -67,8 +67,8 @@ def test_other_encodings_are_read() -> None:
         (b'<?xml version="1.0" encoding="no-such"?><opml/>', "encoding"),
         (b'<?xml version="1.0" encoding="zlib"?><opml/>', "encoding"),
         (opml("<outline>" * 200 + "</outline>" * 200), "nested too deeply"),
-        (opml('<outline xmlUrl="a"/>' * (MOST_FEEDS + 1)), "more than 10,000 feeds"),
-        (b" " * (LARGEST_BYTES + 1), "larger than 5 MiB"),
+        (opml('<outline xmlUrl="a"/>' * (MAX_FEEDS + 1)), "more than 10,000 feeds"),
+        (b" " * (MAX_BYTES + 1), "larger than 5 MiB"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_a_remedy(document: bytes, said: str) -> None:

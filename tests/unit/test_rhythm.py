@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.listings.rhythm import (
-    MOST_ARRIVALS,
+    MAX_ARRIVALS,
     LookReason,
     NextPoll,
     Rhythm,
@@ -221,7 +221,7 @@ def test_a_release_is_never_looked_for_before_it_is_expected(arrivals: list[date
 
 @given(ARRIVALS, MOMENTS)
 def test_the_order_and_repeats_of_the_arrivals_do_not_matter(arrivals: list[datetime], now: datetime) -> None:
-    arrivals = arrivals[: MOST_ARRIVALS // 2]
+    arrivals = arrivals[: MAX_ARRIVALS // 2]
     tier, reason = tier_of(arrivals, now=now)
     assert tier_of([*reversed(arrivals), *arrivals], now=now) == (tier, reason)
     assert tier_text(reason)

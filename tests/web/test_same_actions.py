@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from webworld import ORIGIN, START, WebWorld, form_token, post
 
 from headgate.cli.main import app
-from headgate.outflow.reminders.targets import LONGEST_NAME
+from headgate.outflow.reminders.targets import MAX_NAME
 
 pytestmark = pytest.mark.usefixtures("settings_of_commands")
 
@@ -174,7 +174,7 @@ async def test_a_list_has_its_name_without_needless_spaces(world: WebWorld, way:
 async def test_a_list_needs_a_name_of_its_own(world: WebWorld, way: Way) -> None:
     account_id = await add_targets(world, "a")
     async with ada_by(world, way) as ada:
-        for name in (" ", "x" * (LONGEST_NAME + 1)):
+        for name in (" ", "x" * (MAX_NAME + 1)):
             refused = await ada.create_list(account_id, name, await all_targets(world))
             assert "A list needs a name of 1 to 200 characters." in refused
     assert await raw(world, "select from target_list") == []

@@ -7,7 +7,7 @@ from outflow_pages import text_of
 from series_stage import SeriesStage
 from webworld import ORIGIN, form_token
 
-from headgate.domain.listings.opml import LARGEST_BYTES, OpmlFeed, write_opml
+from headgate.domain.listings.opml import MAX_BYTES, OpmlFeed, write_opml
 
 PAGE = "/series/import"
 
@@ -47,7 +47,7 @@ async def test_what_is_no_list_is_refused_with_the_reason(stage: SeriesStage) ->
         for content in (b"", b"<rss/>", b"<!DOCTYPE opml [<!ENTITY a 'b'>]><opml/>", b"<opml/>"):
             answer = await send(client, content)
             assert (answer.status_code, 'role="alert"' in answer.text) == (422, True), content
-        assert (await send(client, b" " * (LARGEST_BYTES + 200_000))).status_code == 413
+        assert (await send(client, b" " * (MAX_BYTES + 200_000))).status_code == 413
 
 
 async def test_a_list_without_the_forms_token_is_not_taken(stage: SeriesStage) -> None:

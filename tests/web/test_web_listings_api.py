@@ -8,7 +8,7 @@ from programs import program
 from series_stage import API, SeriesStage, get_json, get_pages
 from web_server import WebServer
 
-from headgate.domain.listings.opml import LARGEST_BYTES, OpmlFeed, parse_opml, write_opml
+from headgate.domain.listings.opml import MAX_BYTES, OpmlFeed, parse_opml, write_opml
 
 FEED = """<rss version="2.0"><channel><title>Scans</title>
 <item><guid>1</guid><title>One Piece 1100</title></item></channel></rss>"""
@@ -166,5 +166,5 @@ async def test_a_list_that_is_none_is_refused_before_it_costs_anything(stage: Se
         for content in (b"", b"<rss/>", b"<!DOCTYPE opml [<!ENTITY a 'b'>]><opml/>", b"<opml/>"):
             answer = await client.post(f"{API}/opml", files={"file": ("x.opml", content)})
             assert answer.status_code == 422, content
-        huge = await client.post(f"{API}/opml", files={"file": ("x.opml", b" " * (LARGEST_BYTES + 200_000))})
+        huge = await client.post(f"{API}/opml", files={"file": ("x.opml", b" " * (MAX_BYTES + 200_000))})
         assert huge.status_code == 413

@@ -25,7 +25,7 @@ log = get_logger("app")
 LEASE_S = 6.0
 LOOK_S = 5.0
 FIRST_PAUSE_S = 1.0
-LONGEST_PAUSE_S = 30.0
+MAX_PAUSE_S = 30.0
 
 
 def holder_name() -> str:
@@ -58,10 +58,10 @@ async def keep_going(parts: Parts, what: str, work: Callable[[], Awaitable[None]
             raise
         except Exception as error:  # noqa: BLE001 - said aloud, and tried again
             log.warning("a loop stopped; it goes on", loop=what, reason=f"{type(error).__name__}: {error}")
-        if parts.clock.monotonic() - began_s > LONGEST_PAUSE_S:
+        if parts.clock.monotonic() - began_s > MAX_PAUSE_S:
             pause_s = FIRST_PAUSE_S
         await parts.clock.sleep(pause_s)
-        pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+        pause_s = min(pause_s * 2, MAX_PAUSE_S)
 
 
 async def run_tick(parts: Parts) -> None:

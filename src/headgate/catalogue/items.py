@@ -10,7 +10,7 @@ from headgate.storage.catalogue.items import Item, LibraryCounts, Place
 from headgate.storage.database import Tx
 
 COUNT_CAP = 10_000
-MOST_NEWEST = 200
+MAX_NEWEST = 200
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ async def list_page(tx: Tx, *, below: Place | None, search: str, limit: int) -> 
 async def list_newest(tx: Tx, *, down_to: Place, search: str) -> ItemPage | None:
     """Return everything from the newest down to a place; nothing if that is too much for one answer."""
     found = await items.list_newest_items(
-        tx, down_to=down_to, pattern=containing(search), limit=MOST_NEWEST + 1
+        tx, down_to=down_to, pattern=containing(search), limit=MAX_NEWEST + 1
     )
-    return ItemPage(found, has_older=False) if len(found) <= MOST_NEWEST else None
+    return ItemPage(found, has_older=False) if len(found) <= MAX_NEWEST else None
 
 
 async def count_library(tx: Tx) -> LibraryCounts:

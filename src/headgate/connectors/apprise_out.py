@@ -23,7 +23,7 @@ from headgate.kernel.logs import MASK
 TIMEOUT_S = 20.0
 LIMITED_S = 60.0
 """Services that limit us say for how long, but Apprise does not."""
-LONGEST_ERROR = 500
+MAX_ERROR = 500
 NOT_FOR_MEMBERS = (
     "The address leads to this machine or the local network, where only administrators may push to."
     " An administrator can set HEADGATE_NOTIFY_ALLOW_PRIVATE=true."
@@ -161,7 +161,7 @@ def _raise_failure(lines: Iterable[str], url: str, *, timed_out: bool) -> None:
     lines = list(lines)
     everything = "\n".join(lines)
     told = " ".join(line.partition(" ")[2] for line in lines if line.startswith(("WARNING", "ERROR")))
-    text = scrub(told, url)[:LONGEST_ERROR] or "The service did not take it, without a reason."
+    text = scrub(told, url)[:MAX_ERROR] or "The service did not take it, without a reason."
     if timed_out:
         raise Ambiguous(f"No answer within {TIMEOUT_S:g} seconds.")
     if _IN_DOUBT.search(everything):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from headgate.app.parts import Parts
     from headgate.outflow.reminders.drafts import Draft
 
-MOST = 500
+MAX = 500
 
 
 async def plan_reminders(parts: Parts) -> None:
@@ -34,7 +34,7 @@ async def plan_reminders(parts: Parts) -> None:
         )
         await refresh(parts.database, parts.links, reference, ids=parts.ids, now=now)
     async with parts.database.transaction() as tx:
-        targets = [target.id for target in await search_targets(tx, limit=MOST)]
+        targets = [target.id for target in await search_targets(tx, limit=MAX)]
         everyone = await create_list(tx, "Everyone", targets, ids=parts.ids, now=now)
         sender, second = (account.id for account in accounts[:2])
         saved = [

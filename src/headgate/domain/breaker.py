@@ -12,7 +12,7 @@ from typing import Literal
 
 OPEN_AFTER = 5
 FIRST_OPEN_S = 300.0
-LONGEST_OPEN_S = 86_400.0
+MAX_OPEN_S = 86_400.0
 FACTOR = 2.0
 
 BreakerState = Literal["closed", "open", "half_open"]
@@ -33,9 +33,7 @@ def state_of(breaker: Breaker, *, now: datetime) -> BreakerState:
     return "open" if breaker.open_until > now else "half_open"
 
 
-def fail(
-    breaker: Breaker, *, now: datetime, at_once: bool = False, longest_s: float = LONGEST_OPEN_S
-) -> Breaker:
+def fail(breaker: Breaker, *, now: datetime, at_once: bool = False, longest_s: float = MAX_OPEN_S) -> Breaker:
     """Count a failure; the breaker opens after a few, after a probe, and at once where trying cannot help."""
     failures = breaker.failures + 1
     if failures < OPEN_AFTER and not at_once and breaker.opened == 0:

@@ -17,7 +17,7 @@ from croniter import CroniterError, croniter
 
 from headgate.domain.errors import UserError
 
-LEAST_APART_MINUTES = 5
+MIN_APART_MINUTES = 5
 EXAMPLE = "An example: 0 9 * * mon-fri (at 09:00 from Monday to Friday)."
 
 _FIELDS = ("minute", "hour", "day of the month", "month", "day of the week")
@@ -105,8 +105,8 @@ def _each(values: list[int | str], count: int) -> list[int]:
 def _check_distance(cron: Cron) -> None:
     minutes = sorted(cron.minutes)
     following = [*minutes[1:], minutes[0] + _DAY_MINUTES]
-    if any(after - before < LEAST_APART_MINUTES for before, after in zip(minutes, following, strict=True)):
+    if any(after - before < MIN_APART_MINUTES for before, after in zip(minutes, following, strict=True)):
         raise UserError(
-            f"{cron.text!r} comes more often than every {LEAST_APART_MINUTES} minutes.",
-            remedy=f"Let it come every {LEAST_APART_MINUTES} minutes at most, like */5 9-17 * * *.",
+            f"{cron.text!r} comes more often than every {MIN_APART_MINUTES} minutes.",
+            remedy=f"Let it come every {MIN_APART_MINUTES} minutes at most, like */5 9-17 * * *.",
         )

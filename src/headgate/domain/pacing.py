@@ -26,8 +26,8 @@ from headgate.domain.errors import RateLimited, Transient
 
 HORIZON_S = 5.0
 """Permits reach at most so far ahead, so nobody holds a slot for longer while waiting for one."""
-LONGEST_GRACE_S = 2.0
-LEAST_PER_MINUTE = 1.0
+MAX_GRACE_S = 2.0
+MIN_PER_MINUTE = 1.0
 WARM_FROM_PER_MINUTE = 10.0
 WARM_PART_PER_DAY = 0.25
 DAY_S = 86_400.0
@@ -92,7 +92,7 @@ class Pace:
     @property
     def grace_s(self) -> float:
         """How late a permit may be used: half of the slack that the burst gives, 2 s at most."""
-        return min(LONGEST_GRACE_S, self._slack_s / 2)
+        return min(MAX_GRACE_S, self._slack_s / 2)
 
     @property
     def tolerance_s(self) -> float:
@@ -126,7 +126,7 @@ def recovered_rate(rate: float, *, limit: float, ceiling: float, quiet_s: float)
 
 def slowed_rate(rate: float, *, ceiling: float) -> float:
     """Return the rate after a limit signal: half of it, but never so low that the lane stands still."""
-    return max(min(LEAST_PER_MINUTE, ceiling), rate / 2)
+    return max(min(MIN_PER_MINUTE, ceiling), rate / 2)
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class LaneState:
         rate = recovered_rate(self.rate, limit=limit, ceiling=ceiling, quiet_s=quiet_s)
         later = min(max(floor(at_s / USE_SLOT_S) - self.use_slot, 0), USE_SLOTS)
         # A clock that was put back must not stop the lane for longer than honest grants could have.
-        furthest_s = at_s + HORIZON_S + LONGEST_GRACE_S + self.pace.tolerance_s + 60.0 / rate
+        furthest_s = at_s + HORIZON_S + MAX_GRACE_S + self.pace.tolerance_s + 60.0 / rate
         return replace(
             self,
             rate=rate,

@@ -8,7 +8,7 @@ from typing import Literal
 from headgate.domain.errors import Elsewhere, RateLimited, WorkError
 
 JITTER = 0.2
-LONGEST_WAIT_S = 6 * 3600.0
+MAX_WAIT_S = 6 * 3600.0
 ELSEWHERE_S = 30.0
 
 
@@ -40,7 +40,7 @@ class Verdict:
 def judge_failure(error: BaseException, *, attempt: int, policy: RetryPolicy) -> Verdict:
     """Decide by the error's class; unknown errors count as transient."""
     if isinstance(error, RateLimited):
-        return Verdict("wait", "the pace asks for it", min(error.retry_after_s, LONGEST_WAIT_S))
+        return Verdict("wait", "the pace asks for it", min(error.retry_after_s, MAX_WAIT_S))
     if isinstance(error, Elsewhere):
         return Verdict("wait", "another worker can do it", ELSEWHERE_S)
     if isinstance(error, WorkError) and not error.retryable:

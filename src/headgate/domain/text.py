@@ -12,7 +12,7 @@ from headgate.domain.errors import UserError
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-LONGEST_KEY = 500
+MAX_KEY = 500
 """Longer texts do not fit an index."""
 MAX_KEY_BYTES = 1000
 """An index row holds 2,704 bytes; the widest index has two keys and an id."""

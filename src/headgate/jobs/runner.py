@@ -36,7 +36,7 @@ log = get_logger("jobs")
 _connect = cast("Callable[..., Awaitable[Any]]", asyncpg.connect)  # pyright: ignore[reportUnknownMemberType]
 
 FIRST_PAUSE_S = 0.2
-LONGEST_PAUSE_S = 5.0
+MAX_PAUSE_S = 5.0
 BATCH_SIZE = 100
 POLL_S = 2.0
 REPOLL_S = 0.1
@@ -222,11 +222,11 @@ class Runner:
                 if self._stopping.is_set():
                     break
                 measures.ENGINE_RESTARTS.labels(self.name).inc()
-                if self.execution.clock.monotonic() - started > LONGEST_PAUSE_S:
+                if self.execution.clock.monotonic() - started > MAX_PAUSE_S:
                     pause_s = FIRST_PAUSE_S
                 self._tell(error)
                 await self._pause(pause_s)
-                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+                pause_s = min(pause_s * 2, MAX_PAUSE_S)
 
     def _tell(self, error: Exception) -> None:
         """Say once that the engine stopped; that it does not start either is the same news."""

@@ -29,7 +29,7 @@ log = get_logger("jobs")
 
 DUE_AT_ONCE = 500
 """Rows of a kind that are woken in one transaction at most."""
-MOST_QUEUED = 2000
+MAX_QUEUED = 2000
 """So many waiting jobs of a kind, and the tick adds none: who is due stays due, and looking stays cheap."""
 AGE_AFTER_S = 30.0
 LOOK_EVERY_S = 10.0
@@ -52,7 +52,7 @@ class Tick:
             self._looked_at = self.clock.monotonic()
             await self._look(now)
         kinds: Sequence[Kind[Any]] = [kind for kind in self.kinds if kind.rows is not None]
-        for _ in range(MOST_QUEUED // DUE_AT_ONCE):
+        for _ in range(MAX_QUEUED // DUE_AT_ONCE):
             try:
                 kinds = await self._wake_due(kinds, now)
             except Refused:
@@ -74,12 +74,12 @@ class Tick:
     async def _wake_due(self, kinds: Sequence[Kind[Any]], now: datetime) -> list[Kind[Any]]:
         """Wake due rows of kinds, all in one transaction; return the kinds that may have more."""
         async with self.database.transaction() as tx:
-            queued = await engine.count_queued(tx, [kind.name for kind in kinds], most=MOST_QUEUED)
+            queued = await engine.count_queued(tx, [kind.name for kind in kinds], most=MAX_QUEUED)
             wakes: list[Wake] = []
             more: list[Kind[Any]] = []
             for kind, waiting in zip(kinds, queued, strict=True):
-                if kind.rows is not None and waiting < MOST_QUEUED:
-                    limit = min(MOST_QUEUED - waiting, DUE_AT_ONCE)
+                if kind.rows is not None and waiting < MAX_QUEUED:
+                    limit = min(MAX_QUEUED - waiting, DUE_AT_ONCE)
                     due = await kind.rows.list_due(tx, now=now, limit=limit)
                     if len(due) == limit:
                         more.append(kind)

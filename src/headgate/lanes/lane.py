@@ -33,7 +33,7 @@ from headgate.storage.lanes import lanes as rows
 
 log = get_logger("lanes")
 
-LONGEST_COOL_DOWN_S = 30 * 86_400.0
+MAX_COOL_DOWN_S = 30 * 86_400.0
 _Asked = tuple[rows.Want, float | None]
 """What is asked for, and until when its window is open."""
 _PAUSE_S = 1.0
@@ -138,7 +138,7 @@ class Lanes:
     async def signal_limit(self, permit: Permit, *, retry_after_s: float) -> None:
         """Tell the lanes of a call that the platform limited it."""
         measures.LIMIT_SIGNALS.labels(permit.kind).inc()
-        cool_down_s = min(max(retry_after_s, 0.0), LONGEST_COOL_DOWN_S)
+        cool_down_s = min(max(retry_after_s, 0.0), MAX_COOL_DOWN_S)
         async with self._database.transaction() as tx:
             slowed = await rows.signal_limit(
                 tx, owner=permit.owner, epochs=permit.epochs, retry_after_s=cool_down_s

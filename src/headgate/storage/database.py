@@ -32,7 +32,7 @@ Connection = psycopg.AsyncConnection[Any]
 log = get_logger("storage")
 
 FIRST_PAUSE_S = 0.2
-LONGEST_PAUSE_S = 5.0
+MAX_PAUSE_S = 5.0
 _CLEAN_UP_S = 5.0
 _SESSION = (
     "-c jit=off -c timezone=UTC -c statement_timeout=60000 -c idle_in_transaction_session_timeout=60000"
@@ -287,7 +287,7 @@ def growing_pauses() -> Iterator[float]:
     pause_s = FIRST_PAUSE_S
     while True:
         yield pause_s
-        pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+        pause_s = min(pause_s * 2, MAX_PAUSE_S)
 
 
 async def _configure(connection: Connection) -> None:

@@ -17,7 +17,7 @@ from headgate.storage.errors import DatabaseAway
 Question = TypeVar("Question")
 Reply = TypeVar("Reply")
 
-MOST = 50
+MAX = 50
 """Questions that are put together at most, which bounds what a failure repeats."""
 AT_ONCE = 2
 """Shared questions on their way at once."""
@@ -44,7 +44,7 @@ class Gatherer(Generic[Question, Reply]):
 
     async def _ask_waiting(self) -> None:
         while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
+            batch = [self._waiting.popleft() for _ in range(min(MAX, len(self._waiting)))]
             batch = [entry for entry in batch if not entry[1].cancelled()]
             if batch:
                 await self._ask_batch(batch)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from headgate.storage.database import Database, Statement
 from headgate.storage.errors import DatabaseAway
 
-MOST = 50
+MAX = 50
 """Callers that share a transaction at most, which bounds what a failure repeats."""
 AT_ONCE = 2
 """Shared transactions under way at once: one commits while the next is being sent."""
@@ -43,7 +43,7 @@ class GroupCommit:
 
     async def _write_waiting(self) -> None:
         while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
+            batch = [self._waiting.popleft() for _ in range(min(MAX, len(self._waiting)))]
             batch = [entry for entry in batch if not entry[1].cancelled()]
             if batch:
                 await self._write_batch(batch)

@@ -15,7 +15,7 @@ from psycopg import sql
 
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import get_logger
-from headgate.storage.database import FIRST_PAUSE_S, LONGEST_PAUSE_S, Connection, connect
+from headgate.storage.database import FIRST_PAUSE_S, MAX_PAUSE_S, Connection, connect
 
 log = get_logger("listen")
 
@@ -73,7 +73,7 @@ class Listener:
                 away = True
             self._listening.clear()
             await self._clock.sleep(pause_s)
-            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+            pause_s = min(pause_s * 2, MAX_PAUSE_S)
 
     async def _listen(self, connection: Connection) -> None:
         for channel in self._callbacks:

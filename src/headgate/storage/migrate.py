@@ -30,7 +30,7 @@ create table if not exists headgate_migration (
 )
 """
 
-LEAST_SERVER_VERSION = 150000
+MIN_SERVER_VERSION = 150000
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ async def schema_status(url: str) -> SchemaStatus:
 async def check_server(connection: Connection) -> None:
     """Refuse a server that is too old."""
     version = connection.info.server_version
-    if version < LEAST_SERVER_VERSION:
+    if version < MIN_SERVER_VERSION:
         raise UserError(
             f"PostgreSQL {version // 10000} is too old.",
             remedy="Headgate needs 15 or newer: upgrade the server, or unset HEADGATE_DATABASE_URL to use"

@@ -18,7 +18,7 @@ from headgate.web.http.health import Readiness
 from headgate.web.parts import Site, WebParts
 from headgate.web.render import Renderer
 
-_LARGEST_BODY_BYTES = 1024 * 1024
+_MAX_BODY_BYTES = 1024 * 1024
 
 
 def create_app(
@@ -49,6 +49,6 @@ def create_app(
     parts.listener.subscribe(events.CHANNEL, site.hub.hear)
     install(app, [*pages.ROUTES, *api.ROUTES])
     install_errors(app)
-    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=_LARGEST_BODY_BYTES)
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=_MAX_BODY_BYTES)
     app.add_middleware(Outside, settings=parts.settings, clock=parts.real_clock)
     return app

@@ -37,8 +37,8 @@ from headgate.storage.streams.explain import (
 )
 
 BAR_WIDTH = 50
-MOST_RANGES = 6
-MOST_HOLES = 6
+MAX_RANGES = 6
+MAX_HOLES = 6
 _JOBS = {"scan": "reads it", "look": "checks its account's channels", "judge": "judges what was seen"}
 ITEM_NOUNS = {"package": "packages", "clip": "clips", "picture": "pictures", "file": "files", "link": "links"}
 
@@ -235,8 +235,8 @@ def _ranges_in_words(spans: Sequence[Span]) -> str:
     """Return the newest ranges, newest first, both ends included."""
     if not spans:
         return "none"
-    newest = [_range_in_words(span) for span in list(reversed(spans))[:MOST_RANGES]]
-    more = f", and {len(spans) - MOST_RANGES:,} older" if len(spans) > MOST_RANGES else ""
+    newest = [_range_in_words(span) for span in list(reversed(spans))[:MAX_RANGES]]
+    more = f", and {len(spans) - MAX_RANGES:,} older" if len(spans) > MAX_RANGES else ""
     return ", ".join(newest) + more
 
 
@@ -247,9 +247,9 @@ def _print_holes(explanation: Explanation, now: datetime) -> None:
         typer.echo("\nNo holes: everything from the floor to the head was read." if known else "")
         return
     print_heading(f"Holes: {count_of(len(holes), 'range')} to read")
-    print_facts((hole.lens, _hole_in_words(hole, now)) for hole in holes[:MOST_HOLES])
-    if len(holes) > MOST_HOLES:
-        typer.echo(f"… and {len(holes) - MOST_HOLES:,} older ones; --json has them all.")
+    print_facts((hole.lens, _hole_in_words(hole, now)) for hole in holes[:MAX_HOLES])
+    if len(holes) > MAX_HOLES:
+        typer.echo(f"… and {len(holes) - MAX_HOLES:,} older ones; --json has them all.")
 
 
 def _hole_in_words(hole: HoleLine, now: datetime) -> str:

@@ -20,7 +20,7 @@ from headgate.storage.channels.following import Followed, FollowedKey
 from headgate.storage.channels.requests import Holdings
 from headgate.storage.streams.explain import Explanation, Topic
 
-MOST_TOPICS = 20
+MAX_TOPICS = 20
 
 
 def print_found(
@@ -159,11 +159,11 @@ def _print_topics(topics: Sequence[Topic], *, now: datetime) -> None:
                 ", ".join(sorted(topic.settings)),
                 "" if topic.gone_at is None else relative(topic.gone_at, now),
             )
-            for topic in topics[:MOST_TOPICS]
+            for topic in topics[:MAX_TOPICS]
         ],
     )
-    if len(topics) > MOST_TOPICS:
-        typer.echo(f"… and {len(topics) - MOST_TOPICS:,} more; --json has them all.")
+    if len(topics) > MAX_TOPICS:
+        typer.echo(f"… and {len(topics) - MAX_TOPICS:,} more; --json has them all.")
 
 
 def as_document(

@@ -26,7 +26,7 @@ from headgate.storage.notifications.notifications import Notification, Place
 
 app = typer.Typer(no_args_is_help=True, help="List notifications, mark them read, set quiet hours.")
 
-_MOST = 10_000
+_MAX = 10_000
 _ENDING = 12
 
 
@@ -34,7 +34,7 @@ _ENDING = 12
 def list_all(
     *,
     unread: Annotated[bool, typer.Option("--unread", help="Only what is not read yet.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Rows at most.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Rows at most.")] = 50,
     user: UserOption = "",
     as_json: AsJson = False,
 ) -> None:
@@ -51,7 +51,7 @@ def list_all(
             return
         _print(shown, who, unread=unread, now=desk.clock.now())
         if len(found) > limit:
-            typer.echo(f"… and more; --limit shows up to {_MOST:,}.")
+            typer.echo(f"… and more; --limit shows up to {_MAX:,}.")
 
     at_desk(look)
 
@@ -118,13 +118,13 @@ async def _find(tx: Tx, references: Sequence[str], who: UserLine) -> list[UUID]:
     below: Place | None = None
     while set(wanted) - set(known):
         page = await (
-            inbox.list_page(tx, user_id=who.id, limit=_MOST)
+            inbox.list_page(tx, user_id=who.id, limit=_MAX)
             if below is None
-            else inbox.list_page(tx, user_id=who.id, below=below, limit=_MOST)
+            else inbox.list_page(tx, user_id=who.id, below=below, limit=_MAX)
         )
         for one in page:
             known.update({str(one.id): one.id, str(one.id)[-_ENDING:]: one.id})
-        if len(page) < _MOST:
+        if len(page) < _MAX:
             break
         below = Place(page[-1].at, page[-1].id)
     for reference in wanted:

@@ -26,7 +26,7 @@ from headgate.storage.notifications.push_addresses import PushAddress
 
 app = typer.Typer(no_args_is_help=True, help="Where notifications go out to: 100 and more services.")
 
-_MOST = 10_000
+_MAX = 10_000
 
 AddressArgument = Annotated[str, typer.Argument(metavar="ADDRESS", help="Name or id of an address.")]
 
@@ -197,7 +197,7 @@ def remove(
 def history(
     address: AddressArgument,
     *,
-    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Rows at most.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Rows at most.")] = 20,
     user: UserOption = "",
     as_json: AsJson = False,
 ) -> None:
@@ -243,7 +243,7 @@ def repeat(
         async with desk.database.transaction() as tx:
             who = await get_user(tx, user)
             meant = await _get(tx, addresses, address, who)
-            found = await addresses.list_pushes(tx, meant.id, user_id=who.id, limit=_MOST)
+            found = await addresses.list_pushes(tx, meant.id, user_id=who.id, limit=_MAX)
         again = next((one for one in found if one.state in {"failed", "uncertain"}), None)
         if again is None:
             raise UserError(

@@ -20,7 +20,7 @@ from headgate.outflow.reminders.reminders import Saved
 from headgate.storage.reminders.reminder_overview import FullReminder, ReminderLine, ReminderPart
 from headgate.storage.reminders.reminders import Reminder
 
-MOST_TARGETS = 20
+MAX_TARGETS = 20
 
 
 def as_line(line: ReminderLine) -> dict[str, Any]:
@@ -112,10 +112,10 @@ def _print_targets(full: FullReminder) -> None:
     typer.echo()
     print_table(
         ["target", "key", "seen by the account"],
-        [(target.title, target.key, target.seen) for target in full.targets[:MOST_TARGETS]],
+        [(target.title, target.key, target.seen) for target in full.targets[:MAX_TARGETS]],
     )
-    if len(full.targets) > MOST_TARGETS:
-        typer.echo(f"… and {len(full.targets) - MOST_TARGETS:,} more; --json has them all.")
+    if len(full.targets) > MAX_TARGETS:
+        typer.echo(f"… and {len(full.targets) - MAX_TARGETS:,} more; --json has them all.")
 
 
 def print_preview(preview: Preview, *, zone: str, now: datetime) -> None:

@@ -31,8 +31,8 @@ from headgate.storage.notifications.follows import Subject
 FEEDS = "feeds"
 SIMULATED = "simulated"
 MANGADEX = "mangadex"
-_MOST_LISTED = 20
-_MOST_IN_A_LINE = 5
+_MAX_LISTED = 20
+_MAX_IN_A_LINE = 5
 
 PatternOption = Annotated[
     str,
@@ -203,8 +203,8 @@ def choose(found: Sequence[FoundChannel], wish: Wish, platform: str) -> FoundCha
     if len(found) == 1:
         return found[0]
     if not sys.stdin.isatty():
-        listed = "; ".join(f"{n} {_shown(one)}" for n, one in enumerate(found[:_MOST_IN_A_LINE], 1))
-        more = "; …" if len(found) > _MOST_IN_A_LINE else ""
+        listed = "; ".join(f"{n} {_shown(one)}" for n, one in enumerate(found[:_MAX_IN_A_LINE], 1))
+        more = "; …" if len(found) > _MAX_IN_A_LINE else ""
         raise UserError(
             f"{len(found)} match {shown!r} on {platform}.",
             remedy=f"Choose one with --pick N: {listed}{more}.",
@@ -213,7 +213,7 @@ def choose(found: Sequence[FoundChannel], wish: Wish, platform: str) -> FoundCha
 
 
 def _ask(found: Sequence[FoundChannel]) -> int:
-    listed = found[:_MOST_LISTED]
+    listed = found[:_MAX_LISTED]
     for number, one in enumerate(listed, 1):
         typer.echo(f"{number:>3}  {_shown(one)}", err=True)
     if len(found) > len(listed):

@@ -26,7 +26,7 @@ from headgate.cli.series.adding import (
     say_added,
 )
 from headgate.domain.errors import UserError
-from headgate.domain.listings.opml import LARGEST_BYTES
+from headgate.domain.listings.opml import MAX_BYTES
 from headgate.domain.words.times import relative
 from headgate.intake.listings.opml import Imported, OpmlLists
 from headgate.intake.listings.series import remove_feed
@@ -37,8 +37,8 @@ from headgate.storage.listings.listings import list_sources
 
 app = typer.Typer(no_args_is_help=True, help="Follow feeds (RSS, Atom, JSON); take lists of them in and out.")
 
-_MOST = 100_000
-_MOST_REFUSALS = 20
+_MAX = 100_000
+_MAX_REFUSALS = 20
 
 FeedArgument = Annotated[
     str, typer.Argument(metavar="FEED", help="Title, address or id of a feed that is followed.")
@@ -74,7 +74,7 @@ def add(
 @app.command("list")
 def list_all(
     *,
-    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Rows at most.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Rows at most.")] = 1000,
     as_json: AsJson = False,
 ) -> None:
     """List feeds with how they do: what is wrong, how often they are checked, when they last answered."""
@@ -98,7 +98,7 @@ def list_all(
             return
         _print_feeds(shown, now)
         if len(found) > limit:
-            typer.echo(f"… and more; --limit shows up to {_MOST:,}.")
+            typer.echo(f"… and more; --limit shows up to {_MAX:,}.")
 
     at_desk(look)
 
@@ -177,9 +177,9 @@ def _read(file: Path) -> bytes:
     """Return a file's bytes; of a far too large one only so many that it is refused."""
     try:
         if str(file) == "-":
-            return sys.stdin.buffer.read(LARGEST_BYTES + 1)
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
         with file.open("rb") as opened:
-            return opened.read(LARGEST_BYTES + 1)
+            return opened.read(MAX_BYTES + 1)
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror or error}.") from error
 
@@ -202,10 +202,10 @@ def _say_taken(taken: Imported) -> None:
     typer.echo(f"{new} new{known}.")
     if taken.added:
         typer.echo("They are checked from now on, host by host; watch them with `headgate feed list`.")
-    for one in taken.refused[:_MOST_REFUSALS]:
+    for one in taken.refused[:_MAX_REFUSALS]:
         typer.echo(f"Not followed: {mask_url(one.feed.url)}: {one.reason}", err=True)
-    if len(taken.refused) > _MOST_REFUSALS:
-        more = len(taken.refused) - _MOST_REFUSALS
+    if len(taken.refused) > _MAX_REFUSALS:
+        more = len(taken.refused) - _MAX_REFUSALS
         typer.echo(f"… and {more:,} more are not followed; --json has them all.", err=True)
 
 

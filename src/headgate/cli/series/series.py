@@ -40,7 +40,7 @@ from headgate.storage.notifications.follows import Subject
 app = typer.Typer(no_args_is_help=True, help="Follow series over all their sources; read, check, remove.")
 
 _PAGE = 1000
-_MOST = 100_000
+_MAX = 100_000
 _TIERS: dict[str, Tier | None] = {"hot": "HOT", "warm": "WARM", "cold": "COLD", "auto": None}
 
 app.command()(add)
@@ -54,7 +54,7 @@ def list_all(
         str, typer.Option("--followed", metavar="USER", help="Only what this user follows.")
     ] = "",
     user: UserOption = "",
-    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Rows at most.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Rows at most.")] = 100,
     everything: Annotated[bool, typer.Option("--all", help="All of them, however many.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -105,7 +105,7 @@ def show(
     series: SeriesArgument,
     *,
     user: UserOption = "",
-    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Chapters at most.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Chapters at most.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Show a series: its sources, newest chapters, and what is unread."""

@@ -22,7 +22,7 @@ from headgate.storage.listings.listing_overview import ListingState
 from headgate.storage.listings.series import Chapter, Release, Series, SeriesSource
 from headgate.storage.notifications.follows import Follow
 
-MOST_RELEASES = 4
+MAX_RELEASES = 4
 
 
 @dataclass(frozen=True)
@@ -145,9 +145,9 @@ def chapter_name(chapter: Chapter) -> str:
 def _releases(releases: Sequence[Release]) -> str:
     if not releases:
         return "no source has it any more"
-    lines = [_release(one) for one in releases[:MOST_RELEASES]]
-    if len(releases) > MOST_RELEASES:
-        lines.append(f"and {len(releases) - MOST_RELEASES:,} more")
+    lines = [_release(one) for one in releases[:MAX_RELEASES]]
+    if len(releases) > MAX_RELEASES:
+        lines.append(f"and {len(releases) - MAX_RELEASES:,} more")
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ import httpx
 from headgate.domain.errors import Absent, Gone, Malformed, RateLimited, Transient, WorkError
 from headgate.kernel.logs import mask_url
 
-MOST_REST_S = 86400.0
+MAX_REST_S = 86400.0
 _DEFAULT_WAIT_S = 60.0
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,12})", re.IGNORECASE)
 _NOT_KEPT = re.compile(r"(?:^|[\s,])no-(?:cache|store)\b", re.IGNORECASE)
@@ -38,7 +38,7 @@ def failure_of(status: int, headers: Mapping[str, str], *, place: object, now: d
     """Return what a status other than success means for one feed, and for no other."""
     wait_s = retry_after_s(headers, now)
     if status == 429 or (status == 503 and wait_s is not None):
-        capped = ", for longer than a day; a day is waited" if wait_s == MOST_REST_S else ""
+        capped = ", for longer than a day; a day is waited" if wait_s == MAX_REST_S else ""
         message = f"{place} asks to wait ({status}){capped}"
         return RateLimited(message, retry_after_s=wait_s or _DEFAULT_WAIT_S)
     if status == 410:
@@ -56,7 +56,7 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     if not value:
         return None
     seconds = float(value) if re.fullmatch(r"\d{1,12}", value) else _seconds_until(value, headers, now)
-    return None if seconds is None else min(max(seconds, 1.0), MOST_REST_S)
+    return None if seconds is None else min(max(seconds, 1.0), MAX_REST_S)
 
 
 def cached_s(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -96,7 +96,7 @@ def told_rest_s(*, ttl: str, period: str, frequency: str) -> float | None:
 def longest(*rests_s: float | None) -> float | None:
     """Return the longest of what is asked for, a day at most; nothing where nothing is."""
     asked = [rest for rest in rests_s if rest is not None and rest > 0]
-    return min(max(asked), MOST_REST_S) if asked else None
+    return min(max(asked), MAX_REST_S) if asked else None
 
 
 def _number(text: str) -> float:

@@ -11,7 +11,7 @@ from headgate.domain.errors import Malformed
 ACCEPTED = "gzip, deflate"
 """What `read_body` can unpack with a bound; others are not asked for."""
 
-_MOST_CODINGS = 2
+_MAX_CODINGS = 2
 _PIECE_BYTES = 65536
 _GZIP = b"\x1f\x8b"
 _MAX_MEMBERS = 1000
@@ -93,7 +93,7 @@ _CODINGS: dict[str, Callable[[], _Unpacker]] = {
 async def read_body(pieces: AsyncIterable[bytes], *, coding: str, max_bytes: int) -> bytes:
     """Return the whole body unpacked; `coding` is the header Content-Encoding."""
     codings = [one.strip().lower() for one in coding.split(",")]
-    if len(codings) > _MOST_CODINGS or not all(one in _CODINGS for one in codings):
+    if len(codings) > _MAX_CODINGS or not all(one in _CODINGS for one in codings):
         raise Malformed(f"the answer is compressed in a way that was not asked for ({coding[:40]})")
     unpackers = [_CODINGS[one]() for one in reversed(codings)]
     body = bytearray()

@@ -29,7 +29,7 @@ _OF_THE_WEB = re.compile(
 _STATEFUL = re.compile(r"iso-?2022|utf-?(16|32)", re.IGNORECASE)
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _LOOKED_AT = 1024
-_MOST_CONTROLS = 0.1
+_MAX_CONTROLS = 0.1
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def decode(body: bytes, content_type: str) -> Text:
     """Return the text of a document without control characters; raise `Malformed` if it is none."""
     text, warnings = _decode(body, content_type)
     start = text[:_LOOKED_AT]
-    if len(_CONTROLS.findall(start)) > _MOST_CONTROLS * len(start):
+    if len(_CONTROLS.findall(start)) > _MAX_CONTROLS * len(start):
         raise Malformed("this is a file of another kind (a picture, an archive, a program?), not a feed")
     cleaned, found = _CONTROLS.subn("", text)
     if found:

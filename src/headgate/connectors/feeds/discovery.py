@@ -12,7 +12,7 @@ from headgate.connectors.feeds.entries import plain_text, web_link
 
 USUAL_PLACES = ("/feed", "/rss.xml", "/atom.xml", "/feed.xml", "/index.xml")
 _TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json")
-_MOST_FEEDS = 20
+_MAX_FEEDS = 20
 _LOOKED_AT = 200_000
 _PIECE = 2048
 
@@ -59,7 +59,7 @@ class _Head(HTMLParser):
         kind = named.get("type", "").partition(";")[0].strip().lower()
         url = web_link(_joined(self.base, named.get("href", "").strip()))
         is_feed = "alternate" in named.get("rel", "").lower().split() and kind in _TYPES
-        if is_feed and url and len(self.feeds) < _MOST_FEEDS:
+        if is_feed and url and len(self.feeds) < _MAX_FEEDS:
             self.feeds.append(NamedFeed(url, plain_text(named.get("title", ""), is_markup=True)))
 
 

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from headgate.connectors.feeds.raw import RawEntry
 from headgate.domain.listings.listings import BadEntry, Entry
 
-MOST_ENTRIES = 2000
-_MOST_BAD = 100
+MAX_ENTRIES = 2000
+_MAX_BAD = 100
 _KEY_CHARACTERS = 500
 _URL_CHARACTERS = 8000
 _TITLE_CHARACTERS = 500
@@ -43,7 +43,7 @@ class JudgedEntry:
 
 
 def judge_entries(
-    raw: Sequence[RawEntry], *, language: str, now: datetime, max_entries: int = MOST_ENTRIES
+    raw: Sequence[RawEntry], *, language: str, now: datetime, max_entries: int = MAX_ENTRIES
 ) -> JudgedEntry:
     """Return what can be understood, newest first, each key once.
 
@@ -72,7 +72,7 @@ def judge_entries(
         )
         del judged.entries[max_entries:]
     judged.warnings.extend(f"entries with {fault}: {count}" for fault, count in faults.items())
-    judged.bad = list(bad.values())[:_MOST_BAD]
+    judged.bad = list(bad.values())[:_MAX_BAD]
     return judged
 
 

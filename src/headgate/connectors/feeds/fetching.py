@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from headgate.connectors.feeds.addresses import Address
 from headgate.connectors.feeds.answers import failure_of
 from headgate.connectors.feeds.bodies import ACCEPTED, read_body
-from headgate.connectors.feeds.entries import MOST_ENTRIES
+from headgate.connectors.feeds.entries import MAX_ENTRIES
 from headgate.connectors.feeds.http1 import Http1, Response
 from headgate.domain.errors import Malformed, Transient
 from headgate.kernel.clock import Clock
 
-_MOST_REDIRECTS = 10
+_MAX_REDIRECTS = 10
 _PERMANENT = {301, 308}
 _REDIRECTS = {301, 302, 303, 307, 308}
 _ACCEPT = (
@@ -35,7 +35,7 @@ class FeedBounds:
     """Whether feeds on this machine and the local network may be read."""
     per_minute: float = 30.0
     """Requests to one host at most."""
-    max_entries: int = MOST_ENTRIES
+    max_entries: int = MAX_ENTRIES
     """Entries of one document that are read at most, the newest of them."""
 
 
@@ -77,13 +77,13 @@ class Fetcher:
 
     async def _follow(self, address: Address, conditions: Mapping[str, str]) -> Fetched:
         permanent = True
-        for hop in range(_MOST_REDIRECTS + 1):
+        for hop in range(_MAX_REDIRECTS + 1):
             answer = await self._ask(address, conditions, moved=permanent and hop > 0)
             if answer.status not in _REDIRECTS or "location" not in answer.headers:
                 return self._checked(answer, conditions)
             permanent = permanent and answer.status in _PERMANENT
             address = address.redirected(answer.headers["location"])
-        raise Malformed(f"{address} redirects more than {_MOST_REDIRECTS} times, perhaps in a circle")
+        raise Malformed(f"{address} redirects more than {_MAX_REDIRECTS} times, perhaps in a circle")
 
     async def _ask(self, address: Address, conditions: Mapping[str, str], *, moved: bool) -> Fetched:
         headers = {"Host": address.netloc, **self._headers, **conditions}

@@ -9,10 +9,10 @@ from typing import Any, cast
 from urllib.parse import urljoin
 
 from headgate.connectors.feeds.answers import http_date
-from headgate.connectors.feeds.raw import MOST_READ, RawEntry, RawFeed
+from headgate.connectors.feeds.raw import MAX_READ, RawEntry, RawFeed
 from headgate.domain.errors import Malformed
 
-_MOST_NODES = 400_000
+_MAX_NODES = 400_000
 
 
 def parse_json(text: str, *, base: str) -> RawFeed:
@@ -25,14 +25,14 @@ def parse_json(text: str, *, base: str) -> RawFeed:
     return RawFeed(
         title=_text(feed, "title"),
         language=_text(feed, "language"),
-        entries=[_raw_entry(item, base) for item in entries[:MOST_READ]],
-        warnings=(f"only the first {MOST_READ:,} entries were read",) if len(entries) > MOST_READ else (),
+        entries=[_raw_entry(item, base) for item in entries[:MAX_READ]],
+        warnings=(f"only the first {MAX_READ:,} entries were read",) if len(entries) > MAX_READ else (),
     )
 
 
 def _load(text: str) -> Mapping[str, Any]:
     # Small nodes take far more memory than their characters.
-    if text.count("[") + text.count("{") > _MOST_NODES:
+    if text.count("[") + text.count("{") > _MAX_NODES:
         raise Malformed("this is JSON with too many parts for a feed")
     try:
         feed = json.loads(text)

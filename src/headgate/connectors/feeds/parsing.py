@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headgate.connectors.feeds.decoding import decode
-from headgate.connectors.feeds.entries import MOST_ENTRIES, judge_entries, plain_text
+from headgate.connectors.feeds.entries import MAX_ENTRIES, judge_entries, plain_text
 from headgate.connectors.feeds.json_feeds import parse_json
 from headgate.connectors.feeds.quick_xml import parse_quickly
 from headgate.connectors.feeds.raw import RawFeed
@@ -36,7 +36,7 @@ class ParsedFeed:
 
 
 def parse_feed(
-    body: bytes, *, content_type: str, base: str, now: datetime, max_entries: int = MOST_ENTRIES
+    body: bytes, *, content_type: str, base: str, now: datetime, max_entries: int = MAX_ENTRIES
 ) -> ParsedFeed:
     """Read a document of any kind of feed; raise `Malformed` with what it is instead.
 

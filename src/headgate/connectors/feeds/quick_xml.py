@@ -21,11 +21,11 @@ import feedparser.mixin
 import feedparser.urls
 
 from headgate.connectors.feeds.answers import told_rest_s
-from headgate.connectors.feeds.raw import MOST_READ, RawEntry, RawFeed
+from headgate.connectors.feeds.raw import MAX_READ, RawEntry, RawFeed
 
-_MOST_CHARACTERS = 2 * 2**20
-_MOST_ELEMENTS = 60_000
-_MOST_NAMESPACES = 20
+_MAX_CHARACTERS = 2 * 2**20
+_MAX_ELEMENTS = 60_000
+_MAX_NAMESPACES = 20
 _TEXT_CHARACTERS = 20_000
 
 _ATOM = "{http://www.w3.org/2005/Atom}"
@@ -94,7 +94,7 @@ class _Found:
 
 def parse_quickly(text: str, *, base: str) -> RawFeed | None:
     """Read a document that is plain RSS or Atom; None if this reader is not sure of all of it."""
-    if len(text) > _MOST_CHARACTERS or text.count("<") > _MOST_ELEMENTS:
+    if len(text) > _MAX_CHARACTERS or text.count("<") > _MAX_ELEMENTS:
         return None
     if _ODD.search(text) or _LONG_TAG.search(text) or not _are_usual(_NAMESPACE.findall(text)):
         return None
@@ -109,7 +109,7 @@ def parse_quickly(text: str, *, base: str) -> RawFeed | None:
 
 def _are_usual(declared: list[tuple[str, str]]) -> bool:
     """Tell whether each prefix means what feedparser takes it for."""
-    if len(declared) > _MOST_NAMESPACES:
+    if len(declared) > _MAX_NAMESPACES:
         return False
     for prefix, uri in declared:
         meant = _PREFIXES.get(uri.lower())
@@ -267,7 +267,7 @@ def _split(holder: Element, many: str, used: Mapping[str, str]) -> tuple[_Found,
             _check_nested(part, is_channel=used is _CHANNEL)
         elif part.tag not in others and not _is_harmless(part.tag):
             raise _Unsure
-    if len(often) > MOST_READ:
+    if len(often) > MAX_READ:
         raise _Unsure
     return _Found(parts), often
 

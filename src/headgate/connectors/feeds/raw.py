@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-MOST_READ = 10_000
+MAX_READ = 10_000
 """Entries of a document that are looked at; more than are kept, as the newest may stand at its end."""
 
 

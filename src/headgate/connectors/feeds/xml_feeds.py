@@ -21,16 +21,16 @@ import feedparser.api
 import feedparser.sanitizer
 
 from headgate.connectors.feeds.answers import told_rest_s
-from headgate.connectors.feeds.raw import MOST_READ, RawEntry, RawFeed
+from headgate.connectors.feeds.raw import MAX_READ, RawEntry, RawFeed
 from headgate.domain.errors import Malformed
 
-_MOST_ELEMENTS = 120_000
-_MOST_LOOSE_ELEMENTS = 60_000
-_MOST_PIECES = 3_000_000
-_MOST_LOOSE_PIECES = 600_000
-_MOST_ATTRIBUTES = 200
-_MOST_NAMESPACES = 50
-_MOST_DEPTH = 500
+_MAX_ELEMENTS = 120_000
+_MAX_LOOSE_ELEMENTS = 60_000
+_MAX_PIECES = 3_000_000
+_MAX_LOOSE_PIECES = 600_000
+_MAX_ATTRIBUTES = 200
+_MAX_NAMESPACES = 50
+_MAX_DEPTH = 500
 _LOOSE_CHARACTERS = 2 * 2**20
 _HEAD_CHARACTERS = 32_768
 _TEXT_CHARACTERS = 20_000
@@ -41,7 +41,7 @@ _API = cast("Any", feedparser.api)
 _SANITIZER = cast("Any", feedparser.sanitizer)
 _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,500}>")
 _LONG_TAG = re.compile(r"<\w[^<>]{20000,}")
-_MOST_SIGNS = 2000
+_MAX_SIGNS = 2000
 _ROOT = re.compile(r"<(?:\w[\w.-]{0,40}:)?(\w[\w.-]{0,40})")
 _ROOTS = {"rss", "feed", "rdf", "channel"}
 _MARKUP = {"text/html", "application/xhtml+xml"}
@@ -69,7 +69,7 @@ class _Bounded:
 
     def start_element(self, name: Any, qname: Any, attributes: Any) -> None:
         # feedparser looks each attribute up by going through all of them.
-        if len(attributes) > _MOST_ATTRIBUTES:
+        if len(attributes) > _MAX_ATTRIBUTES:
             raise _TooMuch("an element has too many attributes")
         cast("Any", super()).startElementNS(name, qname, attributes)
 
@@ -78,14 +78,14 @@ class _Bounded:
         spent.elements += 1
         spent.depth += 1
         spent.kept = 0
-        if spent.elements > (_MOST_ELEMENTS if self.well_formed else _MOST_LOOSE_ELEMENTS):
+        if spent.elements > (_MAX_ELEMENTS if self.well_formed else _MAX_LOOSE_ELEMENTS):
             raise _TooMuch("it has too many elements")
-        if spent.depth > _MOST_DEPTH and self.well_formed:
+        if spent.depth > _MAX_DEPTH and self.well_formed:
             raise _TooMuch("its elements are nested too deeply")
         entries = cast("Any", self).entries
-        if len(entries) >= MOST_READ and tag.rpartition(":")[2] in ("item", "entry"):
-            raise _TooMuch(f"it has more than {MOST_READ:,} entries")
-        cast("Any", super()).unknown_starttag(tag, attributes[:_MOST_ATTRIBUTES])
+        if len(entries) >= MAX_READ and tag.rpartition(":")[2] in ("item", "entry"):
+            raise _TooMuch(f"it has more than {MAX_READ:,} entries")
+        cast("Any", super()).unknown_starttag(tag, attributes[:_MAX_ATTRIBUTES])
 
     def end_tag(self, tag: str) -> None:
         self.spent.depth -= 1
@@ -113,7 +113,7 @@ class _Bounded:
     def namespace(self, prefix: str | None, uri: str) -> None:
         # They are gone through for each element.
         self.spent.namespaces += 1
-        if self.spent.namespaces <= _MOST_NAMESPACES:
+        if self.spent.namespaces <= _MAX_NAMESPACES:
             cast("Any", super()).track_namespace(prefix, uri)
 
     def no_author(self, key: str = "author") -> None:
@@ -121,7 +121,7 @@ class _Bounded:
 
     def _count_piece(self) -> None:
         self.spent.pieces += 1
-        if self.spent.pieces > (_MOST_PIECES if self.well_formed else _MOST_LOOSE_PIECES):
+        if self.spent.pieces > (_MAX_PIECES if self.well_formed else _MAX_LOOSE_PIECES):
             raise _TooMuch("its text is in too many pieces")
 
 
@@ -190,7 +190,7 @@ def parse_xml(text: str, *, base: str) -> RawFeed:
 def _until_endless_tag(text: str) -> str:
     """Return the text before an element with attributes by the thousand: they take many times its size."""
     for tag in _LONG_TAG.finditer(text):
-        if tag[0].count("=") > _MOST_SIGNS:
+        if tag[0].count("=") > _MAX_SIGNS:
             return text[: tag.start()]
     return text
 

@@ -18,10 +18,10 @@ from headgate.connectors.mangadex.shapes import Shape
 
 USER_AGENT = f"Headgate/{__version__} (follows series for the people of one household)"
 
-_MOST_BYTES = 32 * 1024 * 1024
-_MOST_WAIT_S = 3600.0
+_MAX_BYTES = 32 * 1024 * 1024
+_MAX_WAIT_S = 3600.0
 _USUAL_WAIT_S = 60.0
-_LEAST_UNIX_TIME = 1_000_000_000
+_MIN_UNIX_TIME = 1_000_000_000
 
 
 def new_client(*, timeout_s: float, certificates: ssl.SSLContext) -> httpx.AsyncClient:
@@ -35,8 +35,8 @@ async def read_body(response: httpx.Response) -> bytes:
     body = bytearray()
     async for piece in response.aiter_bytes():
         body += piece
-        if len(body) > _MOST_BYTES:
-            raise NotUnderstood(f"the answer of MangaDex is larger than {_MOST_BYTES} bytes")
+        if len(body) > _MAX_BYTES:
+            raise NotUnderstood(f"the answer of MangaDex is larger than {_MAX_BYTES} bytes")
     return bytes(body)
 
 
@@ -62,13 +62,13 @@ def wait_of(headers: Mapping[str, str], *, now: datetime) -> float:
     until = headers.get("x-ratelimit-retry-after", "").strip()
     after = headers.get("retry-after", "").strip()
     wait_s = _USUAL_WAIT_S
-    if until.isdecimal() and float(until) >= _LEAST_UNIX_TIME:
+    if until.isdecimal() and float(until) >= _MIN_UNIX_TIME:
         wait_s = float(until) - now.timestamp()
     elif after.isdecimal() or until.isdecimal():
         wait_s = float(after if after.isdecimal() else until)
     elif after and (at := server_time({"date": after})) is not None:
         wait_s = (at - now).total_seconds()
-    return min(max(wait_s, 1.0), _MOST_WAIT_S)
+    return min(max(wait_s, 1.0), _MAX_WAIT_S)
 
 
 def refused_by_address(

@@ -28,10 +28,10 @@ from headgate.kernel.clock import Clock
 
 _HOME = "mangadex.org"
 _PATH = re.compile(rf"/(title|manga|chapter)/({UUID.pattern})(?:/.*)?", re.IGNORECASE)
-_MOST_FOUND = 20
+_MAX_FOUND = 20
 _FOLLOWS_PAGE = 100
-_MOST_FOLLOWS_PAGES = 10
-_MOST_TITLE = 200
+_MAX_FOLLOWS_PAGES = 10
+_MAX_TITLE = 200
 
 
 class MangaDexLink(ListingLink):
@@ -56,7 +56,7 @@ class MangaDexLink(ListingLink):
         found: list[FoundChannel] = []
         if self._api.is_guest:
             return found
-        for number in range(_MOST_FOLLOWS_PAGES):
+        for number in range(_MAX_FOLLOWS_PAGES):
             offset = number * _FOLLOWS_PAGE
             page = await self._page("/user/follows/manga", limit=_FOLLOWS_PAGE, offset=offset)
             found += _channels_of(page)
@@ -72,8 +72,8 @@ class MangaDexLink(ListingLink):
             return await self._find_at(wanted)
         if not wanted:
             return []
-        by_title = (("title", wanted[:_MOST_TITLE]), ("order[relevance]", "desc"), *ALL_RATINGS)
-        return _channels_of(await self._page("/manga", by_title, limit=_MOST_FOUND))
+        by_title = (("title", wanted[:_MAX_TITLE]), ("order[relevance]", "desc"), *ALL_RATINGS)
+        return _channels_of(await self._page("/manga", by_title, limit=_MAX_FOUND))
 
     async def close(self) -> None:
         await self._client.aclose()

@@ -42,7 +42,7 @@ _PAGE = 500
 _PAGE_WITH_MANGA = 100
 _MARKED = 100
 _MANGA_EVERY = timedelta(days=7)
-_MOST_TAIL = 100
+_MAX_TAIL = 100
 
 
 Flaw = Literal["", "bad", "moved"]
@@ -174,7 +174,7 @@ class FeedPage:
             for one in self.chapters
             if isinstance(one, ApiChapter) and one.updated_at == last.updated_at
         ]
-        return tuple(together[-_MOST_TAIL:])
+        return tuple(together[-_MAX_TAIL:])
 
 
 async def list_part(api: Api, listing: str, cursor: Mapping[str, str], *, site: str, now: datetime) -> Listed:

@@ -20,7 +20,7 @@ _OVERLAP = timedelta(seconds=60)
 """The site's search lags behind: so much is told again each time."""
 _STEP_BACK = 10
 """Of the pages within one second: so many chapters may move away from it while they are told."""
-_MOST_HELD = 500
+_MAX_HELD = 500
 _HELD_FOR_LONG = timedelta(days=60)
 """What is held back for longer is found by the look at its own listing."""
 
@@ -141,7 +141,7 @@ def _hold(
         times.pop(one.entry.key, None)
         if one.available and one.readable_at is not None and now < one.readable_at < now + _HELD_FOR_LONG:
             times[one.entry.key] = one.readable_at
-    return tuple(sorted((at, key) for key, at in times.items())[:_MOST_HELD])
+    return tuple(sorted((at, key) for key, at in times.items())[:_MAX_HELD])
 
 
 def _by_listing(

@@ -37,8 +37,8 @@ from headgate.storage.access.users import insert_user
 from headgate.storage.database import Connection, Database, connect
 from headgate.storage.notifications.follows import Subject
 
-LEAST_RATIO = 0.3
-LEAST_TIMES = 20.0
+MIN_RATIO = 0.3
+MIN_TIMES = 20.0
 NEW_SHARE = 0.01
 POLLS_AT_ONCE = 5
 JOBS_AT_ONCE = 10
@@ -321,13 +321,13 @@ def _report(sizes: Sizes, rates: Rates, exactness: Exactness, *, server_version:
         "python": platform.python_version(),
     }
     lines = [
-        rate_line("chapters looked at again", per_s=ours, floor_per_s=floor, least_ratio=LEAST_RATIO),
+        rate_line("chapters looked at again", per_s=ours, floor_per_s=floor, least_ratio=MIN_RATIO),
         Line(
             "beside a job for each chapter",
             f"{ours / jobs:,.0f} times",
             floor=f"{jobs:,.0f}/s",
-            bound=f"≥ {LEAST_TIMES:g} times",
-            ok=ours / jobs >= LEAST_TIMES,
+            bound=f"≥ {MIN_TIMES:g} times",
+            ok=ours / jobs >= MIN_TIMES,
         ),
         Line(
             "rows written, notifications",

@@ -29,9 +29,9 @@ from headgate.testing import PRESETS, SimulatedConnector, World
 from headgate.testing.simulator.fanout_plan import plan_runs
 
 ACCOUNTS = 8
-LEAST_RATIO = 0.5
-MOST_OVER_LIMIT = 1.02
-MOST_STATEMENTS = 2.0
+MIN_RATIO = 0.5
+MAX_OVER_LIMIT = 1.02
+MAX_STATEMENTS = 2.0
 LOOK_S = 0.01
 
 _UNPACED = LaneDefault(per_minute=60_000, burst=30_000)
@@ -132,7 +132,7 @@ def _report(sizes: Sizes, paced: Mapping[str, Paced], *, rate: float, floor: flo
             for name, played in paced.items()
             for line in _paced_lines(name or "text and picture", played)
         ),
-        rate_line("messages, limit off", per_s=rate, floor_per_s=floor, least_ratio=LEAST_RATIO),
+        rate_line("messages, limit off", per_s=rate, floor_per_s=floor, least_ratio=MIN_RATIO),
     ]
     notes = [
         "Virtual time: how long the fan-out takes at 40 messages a minute, beside messages / rate.",
@@ -149,13 +149,13 @@ def _paced_lines(name: str, played: Paced) -> list[Line]:
             figure=f"{played.outcome.virtual_s:,.0f} s",
             floor=f"{played.limit_s:,.0f} s",
             ratio=played.ratio,
-            bound=f"ratio ≤ {MOST_OVER_LIMIT:g}, none twice",
-            ok=played.ratio <= MOST_OVER_LIMIT and sound,
+            bound=f"ratio ≤ {MAX_OVER_LIMIT:g}, none twice",
+            ok=played.ratio <= MAX_OVER_LIMIT and sound,
         ),
         Line(
             what="  statements a message",
             figure=f"{played.statements:.2f}",
-            bound=f"≤ {MOST_STATEMENTS:g}",
-            ok=played.statements <= MOST_STATEMENTS,
+            bound=f"≤ {MAX_STATEMENTS:g}",
+            ok=played.statements <= MAX_STATEMENTS,
         ),
     ]

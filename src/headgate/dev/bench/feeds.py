@@ -25,8 +25,8 @@ from headgate.intake.listings.sources import ListingSources, NewSource
 from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import load_settings
 
-LEAST_FIRST = 2.0
-LEAST_IDLE = 1.5
+MIN_FIRST = 2.0
+MIN_IDLE = 1.5
 _LOOK_S = 0.05
 _LEFT = """
 select (select count(*) from listing where polls < {polls:d})
@@ -159,8 +159,8 @@ def _report(sizes: Sizes, measured: _Measured) -> Report:
         "python": platform.python_version(),
     }
     lines = [
-        rate_line("first polls", per_s=first_per_s, floor_per_s=reader_first_per_s, least_ratio=LEAST_FIRST),
-        rate_line("unchanged polls", per_s=idle_per_s, floor_per_s=reader_idle_per_s, least_ratio=LEAST_IDLE),
+        rate_line("first polls", per_s=first_per_s, floor_per_s=reader_first_per_s, least_ratio=MIN_FIRST),
+        rate_line("unchanged polls", per_s=idle_per_s, floor_per_s=reader_idle_per_s, least_ratio=MIN_IDLE),
         Line("entries", f"{measured.entries:,}", floor=f"{expected:,}", bound="exactly", ok=exact),
     ]
     title = f"{sizes.feeds:,} feeds of {sizes.entries} entries, a host each"

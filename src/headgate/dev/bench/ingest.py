@@ -30,9 +30,9 @@ from headgate.storage.database import Connection, connect
 from headgate.storage.queries import QueryFile
 from headgate.testing import World, file_of
 
-LEAST_RATIO = 0.3
-LEAST_TIMES = 5.0
-MOST_LIVE_MS = 1000.0
+MIN_RATIO = 0.3
+MIN_TIMES = 5.0
+MAX_LIVE_MS = 1000.0
 
 PAGE = 100
 TOPICS = 20
@@ -225,10 +225,10 @@ def _report(sizes: Sizes, rates: Rates, delays_ms: list[float], *, server_versio
         "python": platform.python_version(),
     }
     lines = [
-        rate_line("items, against batches", per_s=ours, floor_per_s=floor, least_ratio=LEAST_RATIO),
-        rate_line("items, against single rows", per_s=ours, floor_per_s=rows, least_ratio=LEAST_TIMES),
+        rate_line("items, against batches", per_s=ours, floor_per_s=floor, least_ratio=MIN_RATIO),
+        rate_line("items, against single rows", per_s=ours, floor_per_s=rows, least_ratio=MIN_TIMES),
         delay_line("live message to sighting, median", delay_ms=p50_ms),
-        delay_line("live message to sighting, 95 of 100", delay_ms=p95_ms, most_ms=MOST_LIVE_MS),
+        delay_line("live message to sighting, 95 of 100", delay_ms=p95_ms, most_ms=MAX_LIVE_MS),
     ]
     title = f"Ingest on PostgreSQL {server_version}, Python {platform.python_version()}"
     note = (

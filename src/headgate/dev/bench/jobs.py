@@ -32,9 +32,9 @@ from headgate.storage.queries import QueryFile
 
 CONCURRENCY = 200
 CONNECTIONS = 8
-LEAST_RATIO = 0.25
-LEAST_FENCED_RATIO = 0.5
-MOST_PICKUP_MS = 25.0
+MIN_RATIO = 0.25
+MIN_FENCED_RATIO = 0.5
+MAX_PICKUP_MS = 25.0
 
 WARM_UPS = 10
 LOOK_S = 0.002
@@ -256,10 +256,10 @@ def _report(sizes: Sizes, rates: Rates, delays_ms: list[float], *, server_versio
         "python": platform.python_version(),
     }
     lines = [
-        rate_line("drain", per_s=drain, floor_per_s=floor, least_ratio=LEAST_RATIO),
-        rate_line("effect, group commit", per_s=fenced, floor_per_s=floor_tx, least_ratio=LEAST_FENCED_RATIO),
+        rate_line("drain", per_s=drain, floor_per_s=floor, least_ratio=MIN_RATIO),
+        rate_line("effect, group commit", per_s=fenced, floor_per_s=floor_tx, least_ratio=MIN_FENCED_RATIO),
         rate_line("effect, own transaction", per_s=fenced_tx, floor_per_s=floor_tx),
-        delay_line("pickup, median", delay_ms=p50_ms, most_ms=MOST_PICKUP_MS),
+        delay_line("pickup, median", delay_ms=p50_ms, most_ms=MAX_PICKUP_MS),
         delay_line("pickup, 99 of 100", delay_ms=p99_ms),
     ]
     title = f"Jobs on PostgreSQL {server_version}, Python {platform.python_version()}"

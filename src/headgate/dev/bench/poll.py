@@ -19,7 +19,7 @@ from headgate.lanes.links import AccountRef
 from headgate.storage.channels.channels import upsert_account
 from headgate.testing import VirtualClock, World
 
-MOST_CALLS = 10
+MAX_CALLS = 10
 BEAT_S = 300.0
 BEATS = 12
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -118,8 +118,8 @@ def _report(sizes: Sizes, calls: list[int], *, first_calls: int, found: int) -> 
             "calls of a beat, at most",
             f"{most}",
             floor=f"{sizes.series:,} one by one",
-            bound=f"≤ {MOST_CALLS}",
-            ok=most <= MOST_CALLS,
+            bound=f"≤ {MAX_CALLS}",
+            ok=most <= MAX_CALLS,
         ),
         Line(
             "new chapters found",

@@ -22,10 +22,10 @@ from headgate.storage.queries import QueryFile
 from headgate.testing import World
 from headgate.testing.platform.link import SimulatedLink
 
-MOST_IDLE = 2
-MOST_AFTER_5_MIN = 0
-MOST_AFTER_1_H = 2
-MOST_CHANGED = 10
+MAX_IDLE = 2
+MAX_AFTER_5_MIN = 0
+MAX_AFTER_1_H = 2
+MAX_CHANGED = 10
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 NAIVE = "naive"
@@ -252,10 +252,10 @@ def _report(sizes: Sizes, calls: Calls, *, missed: int, repeated: int) -> Report
     lines = [
         _line("naive cycle", naive),
         _line("cold start", calls.cold_start),
-        _line(f"idle cycle, the worst of {IDLE_CYCLES}", calls.idle_cycle, naive=naive, most=MOST_IDLE),
-        _line("restart after 5 minutes", calls.restart_5min, naive=naive, most=MOST_AFTER_5_MIN),
-        _line("restart after an hour", calls.restart_1h, naive=naive, most=MOST_AFTER_1_H),
-        _line(f"{sizes.changed} topics changed", calls.changed_40_topics, naive=naive, most=MOST_CHANGED),
+        _line(f"idle cycle, the worst of {IDLE_CYCLES}", calls.idle_cycle, naive=naive, most=MAX_IDLE),
+        _line("restart after 5 minutes", calls.restart_5min, naive=naive, most=MAX_AFTER_5_MIN),
+        _line("restart after an hour", calls.restart_1h, naive=naive, most=MAX_AFTER_1_H),
+        _line(f"{sizes.changed} topics changed", calls.changed_40_topics, naive=naive, most=MAX_CHANGED),
         _line("idle day", calls.idle_day),
         Line("missed", f"{missed:,}", bound="= 0", ok=missed == 0),
         Line("repeated", f"{repeated:,}", bound="= 0", ok=repeated == 0),

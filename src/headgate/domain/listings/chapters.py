@@ -23,9 +23,9 @@ import unicodedata
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from headgate.domain.text import LONGEST_KEY, storable
+from headgate.domain.text import MAX_KEY, storable
 
-LONGEST_NUMBER = 40
+MAX_NUMBER = 40
 """A longer text is no chapter number."""
 MAX_PARSED_LENGTH = 300
 """What comes later in a title is not looked at."""
@@ -96,8 +96,8 @@ def chapter_key(
 ) -> ChapterKey:
     """Return the key of an entry by its number; one without is only ever the same as itself."""
     parsed = _parse(
-        number if len(number) <= LONGEST_NUMBER else "",
-        volume if len(volume) <= LONGEST_NUMBER else "",
+        number if len(number) <= MAX_NUMBER else "",
+        volume if len(volume) <= MAX_NUMBER else "",
         numbers_reset,
     )
     return parsed if parsed.key else _alone(parsed, entry_key=entry_key, source=source)
@@ -105,7 +105,7 @@ def chapter_key(
 
 def canonical_number(text: str) -> str:
     """Return a number as it is shown; empty if the text is none."""
-    return _parse(text, "", False).number if len(text) <= LONGEST_NUMBER else ""
+    return _parse(text, "", False).number if len(text) <= MAX_NUMBER else ""
 
 
 @lru_cache(maxsize=16_384)
@@ -143,10 +143,10 @@ def _alone(parsed: ChapterKey, *, entry_key: str, source: str) -> ChapterKey:
 
 def _fitting(text: str) -> str:
     """Return a text that fits an index; a long one keeps its beginning, and stays different from others."""
-    if len(text) <= LONGEST_KEY:
+    if len(text) <= MAX_KEY:
         return text
     digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-    return f"{text[: LONGEST_KEY - 100]}~{digest}"
+    return f"{text[: MAX_KEY - 100]}~{digest}"
 
 
 def _plain(text: str) -> str:

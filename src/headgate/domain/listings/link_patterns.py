@@ -15,7 +15,7 @@ import re2 as untyped_re2
 re2: Any = untyped_re2
 """It has no types."""
 PREFIX = "re:"
-LONGEST_PATTERN = 200
+MAX_PATTERN = 200
 _MAX_PROGRAM_BYTES = 2**20
 _GLOB_PIECE = re.compile(r"\*+|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 
@@ -23,8 +23,8 @@ _GLOB_PIECE = re.compile(r"\*+|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 def check_link_pattern(pattern: str) -> str:
     """Return the pattern without blanks around it; raise `ValueError` if it must not be used."""
     pattern = pattern.strip()
-    if not pattern or len(pattern) > LONGEST_PATTERN:
-        raise ValueError(f"must have 1 to {LONGEST_PATTERN} characters")
+    if not pattern or len(pattern) > MAX_PATTERN:
+        raise ValueError(f"must have 1 to {MAX_PATTERN} characters")
     try:
         _compiled(pattern)
     except re2.error as error:

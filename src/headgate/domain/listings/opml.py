@@ -17,13 +17,13 @@ from xml.sax.saxutils import quoteattr
 from headgate.domain.errors import UserError
 from headgate.domain.text import MAX_TITLE_LENGTH
 
-LARGEST_BYTES = 5 * 2**20
-MOST_FEEDS = 10_000
-LONGEST_ADDRESS = 2_000
+MAX_BYTES = 5 * 2**20
+MAX_FEEDS = 10_000
+MAX_ADDRESS = 2_000
 NAMESPACE = "urn:headgate:opml"
 """Of the attributes that only we write: `series`, `pattern` and `language`."""
 
-_MOST_DEPTH = 100
+_MAX_DEPTH = 100
 _SEPARATOR = " "
 _EXPORT_ANEW = "Export it anew from the reader that wrote it, as OPML."
 
@@ -43,9 +43,9 @@ class OpmlFeed:
 
 def parse_opml(document: bytes) -> list[OpmlFeed]:
     """Return the feeds of a document in its order, each once; raise `UserError` for what is no OPML."""
-    if len(document) > LARGEST_BYTES:
+    if len(document) > MAX_BYTES:
         raise UserError(
-            f"The document is larger than {LARGEST_BYTES // 2**20} MiB.",
+            f"The document is larger than {MAX_BYTES // 2**20} MiB.",
             remedy="Split it into several documents.",
         )
     reading = _Reading()
@@ -78,7 +78,7 @@ class _Reading:
         tag = name.rpartition(_SEPARATOR)[2].lower()
         if self.depth == 1 and tag != "opml":
             raise UserError(f"The document is no OPML: it begins with <{tag[:40]}>.", remedy=_EXPORT_ANEW)
-        if self.depth > _MOST_DEPTH:
+        if self.depth > _MAX_DEPTH:
             raise UserError("The document's folders are nested too deeply.", remedy=_EXPORT_ANEW)
         if tag == "outline":
             self._outline(_plain(attributes), _own(attributes))
@@ -98,9 +98,9 @@ class _Reading:
     def _outline(self, plain: dict[str, str], own: dict[str, str]) -> None:
         title = _line(plain.get("title") or plain.get("text") or "")
         if url := plain.get("xmlurl", "").strip():
-            if len(self.feeds) >= MOST_FEEDS:
+            if len(self.feeds) >= MAX_FEEDS:
                 raise UserError(
-                    f"The document has more than {MOST_FEEDS:,} feeds.",
+                    f"The document has more than {MAX_FEEDS:,} feeds.",
                     remedy="Split it into several documents.",
                 )
             folder = _line(" / ".join(filter(None, self.folders)))

@@ -31,21 +31,21 @@ from headgate.domain.streams.schedule_knobs import Knobs
 
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S
-LONGEST_REST_S = DAY_S
+MAX_REST_S = DAY_S
 """A living listing is looked at once a day, whatever its source asks."""
-MOST_ARRIVALS = 20
+MAX_ARRIVALS = 20
 
 _ONE_ARRIVAL = timedelta(hours=1)
 """What is published within this time came together."""
 _AHEAD = timedelta(days=1)
 """So far a source's clock may be ahead of ours; a later time is of something not published yet."""
-_FEWEST = 3
+_MIN = 3
 _PHASES = 8
 """A rhythm may change, so only so many of the newest arrivals tell the time of day or week."""
 _SNAPS_S = (DAY_S, 7 * DAY_S, 14 * DAY_S)
 _DAILY_S = 1.5 * DAY_S
 _WEEKLY_S = 10 * DAY_S
-_LONGEST_PERIOD_S = 45 * DAY_S
+_MAX_PERIOD_S = 45 * DAY_S
 _YOUNG_S = 14 * DAY_S
 _SILENT_S = 90 * DAY_S
 _MISSED_PERIODS = 4
@@ -87,13 +87,13 @@ class Rhythm:
     @lru_cache(maxsize=1024)
     def _of(cls, times: tuple[datetime, ...]) -> Rhythm:
         """Read it once for all who ask in a row: a poll asks twice."""
-        if len(times) < _FEWEST:
+        if len(times) < _MIN:
             return cls(times, None, None, None, 0.0)
         gap_s = median(_seconds(times[i], times[i + 1]) for i in range(len(times) - 1))
         # A day or a week is the better guess, for the gaps vary; but not for what comes every six days.
         periods = [snap_s for snap_s in _SNAPS_S if abs(gap_s - snap_s) <= snap_s / 10]
         spread_s, period_s, middle_s = min(_fit(times, period_s) for period_s in (*periods, gap_s))
-        if spread_s > period_s / 8 or period_s > _LONGEST_PERIOD_S:
+        if spread_s > period_s / 8 or period_s > _MAX_PERIOD_S:
             return cls(times, gap_s, None, None, spread_s)
         return cls(times, gap_s, period_s, times[0] + timedelta(seconds=middle_s), spread_s)
 
@@ -132,7 +132,7 @@ def merge_arrivals(known: Sequence[datetime], new: Sequence[datetime], *, now: d
     for at in sorted({*known, *(at for at in new if at <= now)}, reverse=True):
         if not apart or apart[-1] - at >= _ONE_ARRIVAL:
             apart.append(at)
-        if len(apart) == MOST_ARRIVALS:
+        if len(apart) == MAX_ARRIVALS:
             break
     return apart
 
@@ -144,7 +144,7 @@ def tier_of(arrivals: Sequence[datetime], *, now: datetime) -> tuple[Tier, str]:
         return "WARM", "new"
     age_s = _seconds(now, rhythm.arrivals[0])
     lately = sum(_seconds(now, at) < DAY_S for at in rhythm.arrivals)
-    if lately >= _FEWEST:
+    if lately >= _MIN:
         return "HOT", "burst"
     if rhythm.gap_s is None:
         return ("WARM", "new") if age_s <= _YOUNG_S else _seldom(age_s)
@@ -167,9 +167,9 @@ def next_look(
 ) -> NextPoll:
     """Return when to look next: in the tier's time, or when a release is expected if that is sooner."""
     tier_s = {"HOT": knobs.hot_s, "WARM": knobs.warm_s, "COLD": knobs.cold_s}[tier]
-    asked_s = min(rest_s, LONGEST_REST_S) if rest_s is not None and rest_s > 0 else 0.0
+    asked_s = min(rest_s, MAX_REST_S) if rest_s is not None and rest_s > 0 else 0.0
     least_s = max(shortest_s, asked_s)
-    wait_s = max(least_s, min(tier_s, LONGEST_REST_S))
+    wait_s = max(least_s, min(tier_s, MAX_REST_S))
     reason: LookReason = "source_rest" if asked_s > max(shortest_s, tier_s) else "interval"
     if failing:
         return NextPoll(now + timedelta(seconds=wait_s), "failing")
@@ -201,7 +201,7 @@ def _apart(arrivals: Sequence[datetime], now: datetime) -> tuple[datetime, ...]:
     latest = now + _AHEAD
     known = sorted([min(at, now) for at in arrivals if at <= latest], reverse=True)
     times = list[datetime]()
-    for at in known[:MOST_ARRIVALS]:
+    for at in known[:MAX_ARRIVALS]:
         if not times or times[-1] - at >= _ONE_ARRIVAL:
             times.append(at)
     return tuple(times)

@@ -21,7 +21,7 @@ from headgate.domain.errors import UserError
 from headgate.domain.listings.chapters import canonical_number, read_number
 from headgate.domain.text import MAX_TITLE_LENGTH
 
-LONGEST_PATTERN = 200
+MAX_PATTERN = 200
 
 _PIECE = re.compile(r"\{[^{}]*\}|\*|[^{}*]+|[{}]")
 _PLACE = re.compile(r"\{[a-z]+\}|\*")
@@ -49,9 +49,9 @@ class TitlePattern:
     def parse(cls, text: str) -> TitlePattern:
         """Read a pattern, or say what is wrong with it."""
         text = _normal(text)
-        if not text or len(text) > LONGEST_PATTERN:
+        if not text or len(text) > MAX_PATTERN:
             raise UserError(
-                f"A title pattern has 1 to {LONGEST_PATTERN} characters.",
+                f"A title pattern has 1 to {MAX_PATTERN} characters.",
                 remedy="Write the part of the title that is always the same, like: One Piece {number}*",
                 field="pattern",
             )

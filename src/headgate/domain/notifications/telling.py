@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 from headgate.domain.listings.chapters import chapter_key
 from headgate.domain.reminders.windows import DAY_MINUTES, Window
 
-MOST_ROWS = 20
+MAX_ROWS = 20
 """So many series and channels are named in a digest at most."""
-MOST_RANGES = 4
-LONGEST_TITLE = 120
-LONGEST_ROW = 200
+MAX_RANGES = 4
+MAX_TITLE = 120
+MAX_ROW = 200
 
 _FIRST_DIGITS = re.compile(r"\d+")
 
@@ -81,8 +81,8 @@ def compose(lines: Sequence[Line], *, limit: int) -> Message:
         title = f"{told[0].subject_title}: {_count(told)}"
         rows = [_capital(_summary(told))]
     else:
-        title, rows = _headline(subjects), [_row(subject) for subject in subjects[:MOST_ROWS]]
-    title = _clip(title, min(LONGEST_TITLE, limit))
+        title, rows = _headline(subjects), [_row(subject) for subject in subjects[:MAX_ROWS]]
+    title = _clip(title, min(MAX_TITLE, limit))
     room = limit - len(title) - 1
     if len(subjects) > 1:
         return Message(title, _fitted(rows, subjects, room))
@@ -129,7 +129,7 @@ def _places(subjects: list[list[Line]], *, other: str = "") -> str:
 
 
 def _row(lines: list[Line]) -> str:
-    return _clip(f"{lines[0].subject_title}: {_summary(lines)}", LONGEST_ROW)
+    return _clip(f"{lines[0].subject_title}: {_summary(lines)}", MAX_ROW)
 
 
 def _summary(lines: list[Line]) -> str:
@@ -137,7 +137,7 @@ def _summary(lines: list[Line]) -> str:
     numbers = [line.number for line in lines if line.number]
     ranges = list(_ranges(numbers))
     rest = len(lines) - len(numbers)
-    if len(lines) == 1 or not numbers or len(ranges) > MOST_RANGES:
+    if len(lines) == 1 or not numbers or len(ranges) > MAX_RANGES:
         newest, rest = lines[0].text or f"chapter {lines[0].number}", len(lines) - 1
     else:
         newest = f"chapter{'' if len(numbers) == 1 else 's'} {', '.join(ranges)}"

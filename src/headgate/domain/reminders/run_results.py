@@ -16,7 +16,7 @@ _AT_CAPACITY = (
     "This account is at capacity for this fan-out — "
     "consider sending the remainder from another paired account."
 )
-_MOST_ERRORS = 5
+_MAX_ERRORS = 5
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _counts(ending: Ending) -> Iterator[str]:
 
 def _failures(failed: int, errors: Mapping[str, int]) -> Iterator[str]:
     """Yield the failures by what went wrong, the most frequent first, and the rest without."""
-    named = sorted(errors.items(), key=lambda error: (-error[1], error[0]))[:_MOST_ERRORS]
+    named = sorted(errors.items(), key=lambda error: (-error[1], error[0]))[:_MAX_ERRORS]
     for text, count in named:
         yield f"{count} failed ({text})"
     rest = failed - sum(count for _, count in named)

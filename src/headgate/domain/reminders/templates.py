@@ -25,7 +25,7 @@ VARIABLES = {
     "total": "how many groups the run has",
 }
 _BY_GROUP = {"group", "number"}
-_LONGEST_SHOWN = 40
+_MAX_SHOWN = 40
 _PIECE = re.compile(r"(?P<brace>\{\{|\}\})|\{(?P<variable>[^{}]*)\}|(?P<lonely>[{}])|(?P<words>[^{}]+)")
 
 
@@ -99,4 +99,4 @@ def _listed() -> str:
 
 
 def _clipped(name: str) -> str:
-    return name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
+    return name if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]}…"

@@ -24,10 +24,10 @@ from pydantic import (
 from headgate.domain.errors import UserError
 from headgate.domain.listings.link_patterns import check_link_pattern
 
-MOST_ENTRIES = 200
-LONGEST_INTERVAL_S = 30 * 86400
-LARGEST_BYTES = 2**50
-LONGEST_AUTHOR = 200
+MAX_ENTRIES = 200
+MAX_INTERVAL_S = 30 * 86400
+MAX_BYTES = 2**50
+MAX_AUTHOR = 200
 
 _MIME_GLOB = re.compile(r"\*|[\w.+*?-]{1,80}/[\w.+*?-]{1,120}")
 _EXTENSION = re.compile(r"[\w+-]{1,20}(\.[\w+-]{1,20})*")
@@ -53,19 +53,19 @@ def _extension(value: str) -> str:
 
 def _author(value: str) -> str:
     author = value.strip()
-    if not 0 < len(author) <= LONGEST_AUTHOR:
-        raise ValueError(f"must have 1 to {LONGEST_AUTHOR} characters")
+    if not 0 < len(author) <= MAX_AUTHOR:
+        raise ValueError(f"must have 1 to {MAX_AUTHOR} characters")
     return author
 
 
-MimeGlobs = Annotated[tuple[Annotated[str, AfterValidator(_mime_glob)], ...], Field(max_length=MOST_ENTRIES)]
-Extensions = Annotated[tuple[Annotated[str, AfterValidator(_extension)], ...], Field(max_length=MOST_ENTRIES)]
-Authors = Annotated[tuple[Annotated[str, AfterValidator(_author)], ...], Field(max_length=MOST_ENTRIES)]
+MimeGlobs = Annotated[tuple[Annotated[str, AfterValidator(_mime_glob)], ...], Field(max_length=MAX_ENTRIES)]
+Extensions = Annotated[tuple[Annotated[str, AfterValidator(_extension)], ...], Field(max_length=MAX_ENTRIES)]
+Authors = Annotated[tuple[Annotated[str, AfterValidator(_author)], ...], Field(max_length=MAX_ENTRIES)]
 LinkPatterns = Annotated[
-    tuple[Annotated[str, AfterValidator(check_link_pattern)], ...], Field(max_length=MOST_ENTRIES)
+    tuple[Annotated[str, AfterValidator(check_link_pattern)], ...], Field(max_length=MAX_ENTRIES)
 ]
-Bytes = Annotated[int, Field(ge=0, le=LARGEST_BYTES)]
-Interval = Annotated[float, Field(ge=60, le=LONGEST_INTERVAL_S, allow_inf_nan=False)]
+Bytes = Annotated[int, Field(ge=0, le=MAX_BYTES)]
+Interval = Annotated[float, Field(ge=60, le=MAX_INTERVAL_S, allow_inf_nan=False)]
 
 
 class ChannelSettings(BaseModel):

@@ -23,7 +23,7 @@ log = get_logger("intake")
 
 FRESH_S = 5.0
 """For so long rules that somebody peeks at are believed without a notice."""
-MOST_KEPT = 50_000
+MAX_KEPT = 50_000
 
 OFF = ChannelRules(enabled=False)
 """The rules of a channel that is not there any more."""
@@ -46,7 +46,7 @@ class RulesCache:
     async def get_many(self, tx: Tx, channel_ids: Sequence[UUID]) -> dict[UUID, ChannelRules]:
         """Return the rules of each channel; call it before anything else is locked."""
         version = await hold_settings(tx)
-        if version != self._version or len(self._rules) > MOST_KEPT:
+        if version != self._version or len(self._rules) > MAX_KEPT:
             self._version = version
             self._rules = {}
         self._checked_at = self.clock.monotonic()

@@ -19,7 +19,7 @@ from headgate.domain.streams.filters import Candidate
 from headgate.domain.streams.rules import ChannelRules
 from headgate.domain.text import MAX_TITLE_LENGTH, storable
 from headgate.intake.listings.entries import (
-    LONGEST_URL,
+    MAX_URL,
     Answered,
     Fingerprinted,
     entry_identity,
@@ -202,7 +202,7 @@ def _post(entry: Entry, *, rules: ChannelRules, ids: Ids, now: datetime) -> NewS
         author=storable(entry.group)[:MAX_TITLE_LENGTH],
         from_bot=False,
         from_webhook=False,
-        url=storable(entry.url)[:LONGEST_URL],
+        url=storable(entry.url)[:MAX_URL],
     )
     judged = rules.judge(candidate)
     return NewSighting(

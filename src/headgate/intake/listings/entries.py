@@ -18,7 +18,7 @@ from headgate.domain.text import MAX_TITLE_LENGTH, is_key, stand_in_key, storabl
 from headgate.storage.listings.listings import Source
 from headgate.storage.listings.releases import NewRelease
 
-LONGEST_URL = 2000
+MAX_URL = 2000
 
 
 @dataclass
@@ -84,7 +84,7 @@ class SeriesMatcher:
             chapter_title=better_title(title, series=source.series_title, number=chapter.number),
             entry_key=entry.key,
             title=title,
-            url=storable(entry.url)[:LONGEST_URL],
+            url=storable(entry.url)[:MAX_URL],
             language=storable(entry.language or source.language).lower(),
             scan_group=storable(entry.group)[:MAX_TITLE_LENGTH],
             external=entry.external,
@@ -97,7 +97,7 @@ class SeriesMatcher:
 
 def entry_identity(entry: Entry) -> int:
     """Return what tells an entry from others if its key changes, made of what is stored of it."""
-    return identity_of(storable(entry.title)[:MAX_TITLE_LENGTH], storable(entry.url)[:LONGEST_URL])
+    return identity_of(storable(entry.title)[:MAX_TITLE_LENGTH], storable(entry.url)[:MAX_URL])
 
 
 @dataclass(frozen=True)

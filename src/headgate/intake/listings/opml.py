@@ -10,7 +10,7 @@ from uuid import UUID
 
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import Elsewhere, UserError, WorkError
-from headgate.domain.listings.opml import LONGEST_ADDRESS, OpmlFeed, parse_opml, write_opml
+from headgate.domain.listings.opml import MAX_ADDRESS, OpmlFeed, parse_opml, write_opml
 from headgate.domain.listings.title_patterns import TitlePattern
 from headgate.intake.listings.addresses import ListingAddresses, shown_address
 from headgate.intake.listings.sources import ListingSources, NewSource
@@ -109,8 +109,8 @@ class OpmlLists:
         if feed.pattern:
             TitlePattern.parse(feed.pattern)
         url = self.sources.links.key_of(PLATFORM, feed.url)
-        if len(url) > LONGEST_ADDRESS:
-            raise UserError(f"The address has more than {LONGEST_ADDRESS:,} characters.")
+        if len(url) > MAX_ADDRESS:
+            raise UserError(f"The address has more than {MAX_ADDRESS:,} characters.")
         return replace(feed, url=url)
 
 

@@ -58,7 +58,7 @@ log = get_logger("intake")
 KIND = "poll"
 ASKED = 10
 PRIORITIES = {"HOT": 1, "WARM": 0, "COLD": -1}
-MOST_PARTS = 25
+MAX_PARTS = 25
 """Parts of one answer; no site tells more than 10,000 entries in parts of 500."""
 WHOLE_EVERY = 24
 """Every so many polls ask for everything: a server that always says "unchanged" would blind us."""
@@ -205,7 +205,7 @@ class Poller:
         cursor = {} if wants_whole else listing.cursor
         address = await read_address(job.database, self.links.secrets, listing.channel_id, key=listing.key)
         parts: list[Listed] = []
-        while not parts or (parts[-1].more and len(parts) < MOST_PARTS):
+        while not parts or (parts[-1].more and len(parts) < MAX_PARTS):
             # An answer that has begun is read to its end; what has not begun waits outside of its slot.
             patience_s = HORIZON_S if parts else 0.0
             async with self.links.call(

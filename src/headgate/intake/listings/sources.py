@@ -8,7 +8,7 @@ from uuid import UUID
 
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import UserError
-from headgate.domain.listings.title_patterns import LONGEST_PATTERN, TitlePattern
+from headgate.domain.listings.title_patterns import MAX_PATTERN, TitlePattern
 from headgate.domain.text import MAX_TITLE_LENGTH, check_languages, typed_text
 from headgate.intake.listings.addresses import ListingAddresses, is_sealed
 from headgate.intake.listings.series import check_title, get_series
@@ -156,7 +156,7 @@ class ListingSources:
 
 def check_entries(pattern: str, language: str) -> tuple[str, str]:
     """Return which entries a source takes and their language as they are stored, or say what is wrong."""
-    text = typed_text(pattern, max_length=LONGEST_PATTERN + 1)
+    text = typed_text(pattern, max_length=MAX_PATTERN + 1)
     return TitlePattern.parse(text).text if text else "", next(iter(check_languages([language])), "")
 
 

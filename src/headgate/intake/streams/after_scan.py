@@ -28,7 +28,7 @@ from headgate.storage.database import Tx
 from headgate.storage.streams import scans, streams
 from headgate.storage.streams.scans import Ending, Idleness, Scan
 
-LEAST_WAIT_S = 2.0
+MIN_WAIT_S = 2.0
 """How soon after a scan the next one reads what came meanwhile: long enough for a burst to be one reading."""
 
 
@@ -58,7 +58,7 @@ class AfterScan:
         # Whoever asked for one page or one direction got it; the schedule reads on in its own time.
         behind = checked.behind and scan.auto_continue and scan.direction == "both"
         if behind:
-            rest_s = max(manifest.settle_margin_s, LEAST_WAIT_S, verify_s or 0.0)
+            rest_s = max(manifest.settle_margin_s, MIN_WAIT_S, verify_s or 0.0)
         due_at, reason = now + timedelta(seconds=rest_s), "woken" if behind else "caught_up"
         settled_at = _settled_at(scan, manifest)
         if settled_at is not None and not behind and settled_at < due_at:

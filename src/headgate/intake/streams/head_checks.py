@@ -45,7 +45,7 @@ log = get_logger("intake")
 
 KIND = "look"
 DISABLED = "Channel scanning disabled for this channel"
-LEAST_AT_ONCE = 50
+MIN_AT_ONCE = 50
 """Streams that one look decides about, also where heads come one by one."""
 UNKNOWN_BOUND = 2**63 - 1
 """The head could not be had: the scan finds out by reading."""
@@ -207,7 +207,7 @@ class HeadChecker:
                 return None
             manifest = self.links.manifest(reader.platform)
             now = self.clock.now()
-            limit = max(manifest.heads_per_call, LEAST_AT_ONCE)
+            limit = max(manifest.heads_per_call, MIN_AT_ONCE)
             listed = await streams.list_next_streams(tx, reader.id, now=now, limit=limit)
             rules = await self.rules.get_many(tx, [stream.channel_id for stream in listed])
         live = manifest.live != "none" and reader.listening

@@ -13,8 +13,8 @@ from headgate.storage.database import Tx
 from headgate.storage.notifications import follows
 from headgate.storage.notifications.follows import Follow, Subject, Switches
 
-LONGEST_SEARCH = 200
-MOST_FOLLOWS = 20_000
+MAX_SEARCH = 200
+MAX_FOLLOWS = 20_000
 PERS = ("chapter", "source")
 
 
@@ -31,9 +31,9 @@ async def follow(
     if known is not None and switches is None:
         return known
     switches = checked_switches(switches or Switches())
-    if known is None and await follows.count_follows(tx, user_id=user_id) >= MOST_FOLLOWS:
+    if known is None and await follows.count_follows(tx, user_id=user_id) >= MAX_FOLLOWS:
         raise UserError(
-            f"One can follow at most {MOST_FOLLOWS:,} things.",
+            f"One can follow at most {MAX_FOLLOWS:,} things.",
             remedy="Stop following some, or follow a search.",
         )
     follow_id = await follows.upsert_follow(
@@ -109,8 +109,8 @@ async def _checked_subject(tx: Tx, subject: Subject) -> Subject:
                 f"There is no such {kind}.", remedy="It may have been removed meanwhile.", field=f"{kind}_id"
             )
         return subject
-    if len(subject.search) > LONGEST_SEARCH or "\x00" in subject.search:
-        raise UserError(f"A search has at most {LONGEST_SEARCH} characters.", remedy="Use fewer words.")
+    if len(subject.search) > MAX_SEARCH or "\x00" in subject.search:
+        raise UserError(f"A search has at most {MAX_SEARCH} characters.", remedy="Use fewer words.")
     words = await follows.words_of(tx, subject.search)
     if not words:
         raise UserError("A search needs a word.", remedy="Write a word of the titles that you look for.")

@@ -19,7 +19,7 @@ from headgate.storage.notifications.notification_settings import NotificationSet
 from headgate.storage.notifications.notifications import NEWEST, Notification, Place
 
 PAGE = 50
-MOST_SHOWN = 99
+MAX_SHOWN = 99
 PRUNED_AT_ONCE = 10_000
 
 
@@ -31,7 +31,7 @@ class Unread:
 
     @property
     def text(self) -> str:
-        return f"{MOST_SHOWN}+" if self.count > MOST_SHOWN else str(self.count)
+        return f"{MAX_SHOWN}+" if self.count > MAX_SHOWN else str(self.count)
 
 
 async def list_page(
@@ -44,7 +44,7 @@ async def list_page(
 
 
 async def count_unread(tx: Tx, *, user_id: UUID) -> Unread:
-    return Unread(await notifications.count_unread(tx, user_id=user_id, cap=MOST_SHOWN + 1))
+    return Unread(await notifications.count_unread(tx, user_id=user_id, cap=MAX_SHOWN + 1))
 
 
 async def mark_read(tx: Tx, notification_id: UUID, *, user_id: UUID, now: datetime) -> Notification:

@@ -46,9 +46,9 @@ from headgate.storage.notifications.push_addresses import (
 )
 from headgate.storage.secrets import delete_secret, open_vault, put_secret
 
-LONGEST_NAME = 100
-LONGEST_URL = 4000
-MOST_ADDRESSES = 50
+MAX_NAME = 100
+MAX_URL = 4000
+MAX_ADDRESSES = 50
 MAX_CHECKS = 2
 """Addresses of one user that are checked at once."""
 PAGE = 50
@@ -75,7 +75,7 @@ class PushAddresses:
     ) -> UUID:
         """Add an address under a name, as far as its adder's role and its owner's allow; returns its id."""
         name = _checked_name(name)
-        if len(url) > LONGEST_URL:
+        if len(url) > MAX_URL:
             raise UserError(
                 "This address is too long.", remedy="Check that only the address was pasted.", field="url"
             )
@@ -106,9 +106,9 @@ class PushAddresses:
             self._checks += Counter()
 
     async def _insert(self, tx: Tx, url: str, *, name: str, shown: str, user_id: UUID, role: Role) -> UUID:
-        if await push_addresses.count_addresses(tx, user_id=user_id) >= MOST_ADDRESSES:
+        if await push_addresses.count_addresses(tx, user_id=user_id) >= MAX_ADDRESSES:
             raise UserError(
-                f"One can have at most {MOST_ADDRESSES} addresses.", remedy="Remove one that is not needed."
+                f"One can have at most {MAX_ADDRESSES} addresses.", remedy="Remove one that is not needed."
             )
         address_id = self.ids.new()
         now = self.clock.now()
@@ -209,9 +209,9 @@ class PushAddresses:
 
 def _checked_name(name: str) -> str:
     name = " ".join(name.split())
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+    if not name or len(name) > MAX_NAME or not name.isprintable():
         raise UserError(
-            f"An address needs a name of 1 to {LONGEST_NAME} characters.",
+            f"An address needs a name of 1 to {MAX_NAME} characters.",
             remedy="Give it another name.",
             field="name",
         )

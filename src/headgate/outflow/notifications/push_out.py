@@ -47,7 +47,7 @@ MAX_PAUSE_S = 3600.0
 MAX_WAIT = timedelta(days=7)
 TOO_OLD = "The address could not be reached for a week."
 ALL_READ = "Everything in it was read before it could be sent."
-LONGEST_MESSAGE = 1000
+MAX_MESSAGE = 1000
 """Characters of title and body together; most services take more, and people do not."""
 VANISHED = "Headgate stopped while this was being sent; it may have arrived."
 
@@ -185,7 +185,7 @@ class PushOut:
             await pushes.drop_push(tx, push.id, error=TOO_OLD if old else ALL_READ, now=now)
         if not fresh:
             return None
-        message = compose([_line(one) for one in fresh], limit=LONGEST_MESSAGE)
+        message = compose([_line(one) for one in fresh], limit=MAX_MESSAGE)
         planned = PlannedPush(
             push.id if push else self.ids.new(),
             message.title,
@@ -199,7 +199,7 @@ class PushOut:
         self, tx: Tx, address_id: UUID, old: Sequence[WaitingNotification], *, now: datetime
     ) -> None:
         """Keep what waited too long as a failed push, which a person can have sent again."""
-        message = compose([_line(one) for one in old], limit=LONGEST_MESSAGE)
+        message = compose([_line(one) for one in old], limit=MAX_MESSAGE)
         given_up = PlannedPush(self.ids.new(), message.title, message.body, 0)
         await pushes.insert_failed(
             tx, given_up, [one.id for one in old], address_id=address_id, error=TOO_OLD, now=now

@@ -15,11 +15,11 @@ from headgate.storage.database import Tx
 from headgate.storage.reminders.reminder_overview import FullReminder
 from headgate.storage.reminders.reminders import AtClose, PlanCheck, PlanContent, check_plan
 
-LONGEST_TITLE = 200
-LONGEST_TEXT = 4096
-MOST_PARTS = 20
-MOST_TARGETS = 100_000
-MOST_LISTS = 100
+MAX_TITLE = 200
+MAX_TEXT = 4096
+MAX_PARTS = 20
+MAX_TARGETS = 100_000
+MAX_LISTS = 100
 
 
 @dataclass(frozen=True)
@@ -78,16 +78,16 @@ def check_words(draft: Draft) -> PlanContent:
     title = check_title(draft.title)
     if draft.account_id is None:
         raise UserError("A reminder needs an account that sends it.", remedy="Choose an account.")
-    if not 1 <= len(draft.parts) <= MOST_PARTS:
+    if not 1 <= len(draft.parts) <= MAX_PARTS:
         raise UserError(
-            f"A reminder has 1 to {MOST_PARTS} messages; this one has {len(draft.parts)}.",
+            f"A reminder has 1 to {MAX_PARTS} messages; this one has {len(draft.parts)}.",
             remedy="Give it a text or a file to send.",
         )
     for number, part in enumerate(draft.parts, start=1):
         check_part(part, number)
-    if len(draft.targets) > MOST_TARGETS or len(draft.lists) > MOST_LISTS:
+    if len(draft.targets) > MAX_TARGETS or len(draft.lists) > MAX_LISTS:
         raise UserError(
-            f"A reminder goes to at most {MOST_TARGETS:,} targets and {MOST_LISTS} lists.",
+            f"A reminder goes to at most {MAX_TARGETS:,} targets and {MAX_LISTS} lists.",
             remedy="Keep some of them together in a list.",
         )
     if draft.at_close not in get_args(AtClose):
@@ -112,9 +112,9 @@ def check_words(draft: Draft) -> PlanContent:
 def check_title(title: str) -> str:
     """Return a title as it is kept."""
     title = " ".join(title.split())
-    if not title or len(title) > LONGEST_TITLE or not title.isprintable():
+    if not title or len(title) > MAX_TITLE or not title.isprintable():
         raise UserError(
-            f"A reminder needs a title of 1 to {LONGEST_TITLE} characters.", remedy="Give it another title."
+            f"A reminder needs a title of 1 to {MAX_TITLE} characters.", remedy="Give it another title."
         )
     return title
 
@@ -123,9 +123,9 @@ def check_part(part: DraftPart, number: int) -> None:
     """Raise `UserError` for a message that cannot be sent."""
     if not part.text.strip() and part.media_id is None:
         raise UserError(f"Message {number} is empty.", remedy="Give it a text or a file.")
-    if len(part.text) > LONGEST_TEXT:
+    if len(part.text) > MAX_TEXT:
         raise UserError(
-            f"The text of message {number} has {len(part.text):,} characters; at most {LONGEST_TEXT:,} can be"
+            f"The text of message {number} has {len(part.text):,} characters; at most {MAX_TEXT:,} can be"
             " sent.",
             remedy="Divide it into two messages.",
         )

@@ -28,7 +28,7 @@ from headgate.storage.sending import run_making
 log = get_logger("outflow")
 
 KIND = "fire"
-MOST_COUNTED = 1000
+MAX_COUNTED = 1000
 
 
 class ReminderRows:
@@ -58,7 +58,7 @@ class Fires:
         first, last = (f"{at.astimezone(place):%Y-%m-%d %H:%M}" for at in (self.first, self.last))
         if self.count == 1:
             return f"The send of {last} ({zone}) was missed"
-        number = f"{self.count:,}" if self.count < MOST_COUNTED else f"{MOST_COUNTED:,} or more"
+        number = f"{self.count:,}" if self.count < MAX_COUNTED else f"{MAX_COUNTED:,} or more"
         return f"{number} sends from {first} to {last} ({zone}) were missed"
 
 
@@ -69,7 +69,7 @@ def fires_of(reminder: Reminder, *, now: datetime) -> Fires | None:
     last = last_fire(schedule, zone, after=after, until=now)
     if first is None or last is None:
         return None
-    return Fires(first, last, count_fires(schedule, zone, after=after, until=now, most=MOST_COUNTED))
+    return Fires(first, last, count_fires(schedule, zone, after=after, until=now, most=MAX_COUNTED))
 
 
 def reason_to_miss(reminder: Reminder, fires: Fires, *, targets: int, now: datetime) -> str:

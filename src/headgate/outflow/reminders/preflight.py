@@ -27,7 +27,7 @@ LanePlans = Callable[[str], Sequence[LanePlan]]
 """Returns the lanes that an account of a platform gets when it is first opened."""
 _UNKNOWN_PACE = Pace(40.0)
 """Where neither a lane nor a connector tells."""
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _outlook(
         queued=queued,
         forecast=seen,
         text=text,
-        advice=tuple(advice(seen, plan, names[:_MOST_NAMES])),
+        advice=tuple(advice(seen, plan, names[:_MAX_NAMES])),
     )
 
 

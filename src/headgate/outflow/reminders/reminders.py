@@ -12,7 +12,7 @@ from uuid import UUID
 from headgate.domain.errors import UserError
 from headgate.domain.reminders.recurrence import check_fires, describe, next_fire
 from headgate.kernel.ids import Ids
-from headgate.outflow.reminders.drafts import LONGEST_TITLE, CheckedDraft, Draft, check_draft
+from headgate.outflow.reminders.drafts import MAX_TITLE, CheckedDraft, Draft, check_draft
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.reminders import reminder_overview, reminders
@@ -110,7 +110,7 @@ async def duplicate(tx: Tx, reminder_id: UUID, *, ids: Ids, now: datetime) -> UU
     """Make a paused copy, and return its id."""
     known = await _locked(tx, reminder_id)
     new_id = ids.new()
-    title = f"Copy of {known.title}"[:LONGEST_TITLE]
+    title = f"Copy of {known.title}"[:MAX_TITLE]
     await reminders.copy_reminder(tx, reminder_id, new_id=new_id, title=title, now=now)
     await publish(tx, CHANGED)
     return new_id

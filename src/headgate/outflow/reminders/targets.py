@@ -17,8 +17,8 @@ from headgate.storage.reminders import reminders, target_lists
 from headgate.storage.reminders.target_lists import ListLine, LockedList
 from headgate.storage.reminders.targets import Refreshed, SeenTarget, note_targets
 
-LONGEST_NAME = 200
-MOST_MEMBERS = 100_000
+MAX_NAME = 200
+MAX_MEMBERS = 100_000
 CHANGED = Event("reminders")
 """Reminders show how many targets they send to."""
 
@@ -146,9 +146,9 @@ def name_some(titles: Sequence[str]) -> str:
 
 def _checked_name(name: str) -> str:
     name = " ".join(name.split())
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+    if not name or len(name) > MAX_NAME or not name.isprintable():
         raise UserError(
-            f"A list needs a name of 1 to {LONGEST_NAME} characters.",
+            f"A list needs a name of 1 to {MAX_NAME} characters.",
             remedy="Give it another name.",
             field="name",
         )
@@ -160,8 +160,8 @@ def _name_taken(name: str) -> UserError:
 
 
 def _few_enough(target_ids: Sequence[UUID]) -> Sequence[UUID]:
-    if len(target_ids) > MOST_MEMBERS:
+    if len(target_ids) > MAX_MEMBERS:
         raise UserError(
-            f"A list takes at most {MOST_MEMBERS:,} targets at once.", remedy="Add them in pieces."
+            f"A list takes at most {MAX_MEMBERS:,} targets at once.", remedy="Add them in pieces."
         )
     return target_ids

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part, Sent
 from headgate.domain.errors import Ambiguous, AuthFailed, Gone, Malformed, RateLimited, Restricted, WorkError
-from headgate.domain.pacing import HORIZON_S, LONGEST_GRACE_S, Permit, PermitVoid
+from headgate.domain.pacing import HORIZON_S, MAX_GRACE_S, Permit, PermitVoid
 from headgate.domain.retry import RetryPolicy
 from headgate.kernel.clock import Clock
 from headgate.lanes import Lanes
@@ -23,7 +23,7 @@ from headgate.storage.sending.sending import Result, Share
 
 SEND_TIMEOUT_S = 8.0
 """Shorter than the lease: a call that began under it ends soon after it."""
-SETTLE_S = HORIZON_S + LONGEST_GRACE_S + SEND_TIMEOUT_S
+SETTLE_S = HORIZON_S + MAX_GRACE_S + SEND_TIMEOUT_S
 """So long after it was marked a message may still be on its way."""
 REPEAT_MARGIN_S = 20.0
 """A repeat must arrive well inside the platform's dedupe window."""

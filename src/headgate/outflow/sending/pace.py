@@ -19,9 +19,9 @@ from headgate.storage.lanes.lanes import LaneChange, LaneRow
 from headgate.storage.sending import sending
 
 FASTEST = 60_000.0
-LARGEST_BURST = 10_000
-LARGEST_CAP = 1_000_000_000
-MOST_GROUPS = 10
+MAX_BURST = 10_000
+MAX_CAP = 1_000_000_000
+MAX_GROUPS = 10
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,9 @@ def _plans(plans_of: LanePlans, platform: str) -> dict[str, LanePlan]:
 def _check(wish: PaceWish) -> None:
     if wish.per_minute is not None and not 0 < wish.per_minute <= FASTEST:
         raise UserError(f"Messages a minute are above 0 and at most {FASTEST:,.0f}.", remedy="40 is usual.")
-    if wish.burst is not None and not 2 <= wish.burst <= LARGEST_BURST:
-        raise UserError(f"A burst is 2 to {LARGEST_BURST:,} messages.", remedy="3 is usual.")
-    if isinstance(wish.daily_cap, int) and not 1 <= wish.daily_cap <= LARGEST_CAP:
-        raise UserError(f"A daily cap is 1 to {LARGEST_CAP:,}.", remedy="Give `none` to have no cap.")
-    if isinstance(wish.groups, int) and not 1 <= wish.groups <= MOST_GROUPS:
-        raise UserError(f"An account sends to 1 to {MOST_GROUPS} groups at once.", remedy="3 is usual.")
+    if wish.burst is not None and not 2 <= wish.burst <= MAX_BURST:
+        raise UserError(f"A burst is 2 to {MAX_BURST:,} messages.", remedy="3 is usual.")
+    if isinstance(wish.daily_cap, int) and not 1 <= wish.daily_cap <= MAX_CAP:
+        raise UserError(f"A daily cap is 1 to {MAX_CAP:,}.", remedy="Give `none` to have no cap.")
+    if isinstance(wish.groups, int) and not 1 <= wish.groups <= MAX_GROUPS:
+        raise UserError(f"An account sends to 1 to {MAX_GROUPS} groups at once.", remedy="3 is usual.")

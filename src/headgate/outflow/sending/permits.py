@@ -11,7 +11,7 @@ from headgate.domain.pacing import ComeBack, Permit
 from headgate.kernel.clock import Clock
 from headgate.lanes import Lanes
 
-MOST = 60
+MAX = 60
 MANY = 240
 """So many only for an account that used up its last stock within `SOON_S`, long before permits lapse."""
 SOON_S = 0.5
@@ -47,7 +47,7 @@ class PermitPool:
         taken = await self.lanes.acquire(self.owner, self.kind, wish, closes_at_s=closes_at_s)
         now_s = self.clock.monotonic()
         quick = isinstance(taken, list) and len(taken) >= wish and taken[-1].due_at_s <= now_s
-        most = MANY if now_s - self._filled_at_s < SOON_S else MOST
+        most = MANY if now_s - self._filled_at_s < SOON_S else MAX
         self.wishes[self.owner, self.kind] = min(most, wish * 4) if quick else self.few
         self._filled_at_s = now_s
         if isinstance(taken, ComeBack):

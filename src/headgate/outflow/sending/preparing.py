@@ -15,7 +15,7 @@ from headgate.lanes.links import AccountRef, Links
 from headgate.outflow.sending.permits import PermitPool
 from headgate.storage.sending.sending import Share
 
-MOST_KNOWN = 50_000
+MAX_KNOWN = 50_000
 
 
 @dataclass(eq=False)
@@ -71,7 +71,7 @@ class Preparing:
         answers = await asyncio.gather(*(self._prepare_one(target, permit) for target, permit in pairs))
         errors = {target: error for (target, _), error in zip(pairs, answers, strict=True) if error}
         done = {target for target, _ in pairs} - errors.keys()
-        if len(self.known) > MOST_KNOWN:
+        if len(self.known) > MAX_KNOWN:
             self.known.clear()
         self.known |= done
         limits = [error for error in errors.values() if isinstance(error, RateLimited)]

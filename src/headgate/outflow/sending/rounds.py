@@ -20,7 +20,7 @@ from headgate.storage.database import Database, Tx
 from headgate.storage.errors import DatabaseAway
 from headgate.storage.sending.sending import NewRound, Round, write_rounds
 
-MOST = 8
+MAX = 8
 """Rounds that share a statement at most; a statement alone costs as much as four messages in it."""
 AT_ONCE = 2
 """Shared statements under way at once: one account whose rows are locked does not hold up all others."""
@@ -76,7 +76,7 @@ class RoundWriter:
     def _take_batch(self) -> list[Waiting]:
         """Take the next rounds, in one order for all, so that no two statements wait for each other."""
         batch: list[Waiting] = []
-        while self._waiting and len(batch) < MOST:
+        while self._waiting and len(batch) < MAX:
             entry = self._waiting.popleft()
             if not entry[1].cancelled():
                 batch.append(entry)

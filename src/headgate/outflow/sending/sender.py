@@ -33,7 +33,7 @@ from headgate.outflow.sending.permits import PermitPool
 from headgate.outflow.sending.preparing import Preparing
 from headgate.outflow.sending.resting import later, rest
 from headgate.outflow.sending.rounds import JobRounds, RoundWriter
-from headgate.outflow.sending.turn import LONGEST_PACE_S, SendBatch
+from headgate.outflow.sending.turn import MAX_PACE_S, SendBatch
 from headgate.outflow.sending.uploads import UploadCache
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import DatabaseAway
@@ -147,7 +147,7 @@ class Sender:
             await self._suspend(job, account, turn.trouble)
             return
         come_back_s = late_s or (turn.come_back_s if turn is not None else None) or 0.0
-        rests = come_back_s > LONGEST_PACE_S
+        rests = come_back_s > MAX_PACE_S
         if come_back_s and not rests:
             async with job.database.transaction() as tx:
                 await self._end(tx, account, plan, turn)

@@ -44,8 +44,8 @@ PATIENCE_S = 2.0
 """So long after its time a slow message keeps the others of its round waiting."""
 JITTER_S = (0.2, 0.5)
 """The pause between two messages to one group."""
-LONGEST_WAIT_S = 5.0
-LONGEST_PACE_S = 60.0
+MAX_WAIT_S = 5.0
+MAX_PACE_S = 60.0
 """A longer wait is for a cool-down or a daily cap, not for the pace."""
 
 
@@ -96,7 +96,7 @@ class SendBatch:
     def saturated(self) -> bool:
         """Whether it was the pace that kept the turn from sending more."""
         if self.come_back_s is not None and not self.limits:
-            return self.come_back_s <= LONGEST_PACE_S
+            return self.come_back_s <= MAX_PACE_S
         spent_s = self._now_s() - self._began_s
         return spent_s > 0 and self._paced_s >= spent_s / 2
 
@@ -345,7 +345,7 @@ class SendBatch:
         if not times_s:
             return False
         wait_s = max(0.0, min(times_s) - now_s)
-        if wait_s > LONGEST_WAIT_S or now_s >= ends_at_s:
+        if wait_s > MAX_WAIT_S or now_s >= ends_at_s:
             self.ready_in_s = wait_s
             return False
         await self.runway.clock.sleep(wait_s)
@@ -395,6 +395,6 @@ class SendBatch:
         elif isinstance(error, AuthFailed | Restricted):
             self.trouble = error
         elif error.retryable:
-            self.ready_in_s = LONGEST_WAIT_S
+            self.ready_in_s = MAX_WAIT_S
         else:
             self.refused = str(error)

@@ -32,7 +32,7 @@ ROLE = "headgate"
 SUPERUSER = "postgres"
 """Makes that role and database; never given to the application."""
 # The least that a supported system allows for a socket's path (macOS), less the terminating zero.
-_LONGEST_SOCKET_PATH = 103
+_MAX_SOCKET_PATH = 103
 _SHORT_BASE = Path("/tmp")  # noqa: S108 - the folder below it is made 0700 and its owner is checked
 
 
@@ -102,7 +102,7 @@ class Layout:
 def _fits(folder: Path) -> bool:
     """Tell whether clients can use this folder as a host: they split hosts at commas."""
     path = os.fsencode(folder / f".s.PGSQL.{PORT}")
-    return len(path) <= _LONGEST_SOCKET_PATH and b"," not in path
+    return len(path) <= _MAX_SOCKET_PATH and b"," not in path
 
 
 def make_folders(layout: Layout, user: SystemUser | None) -> None:

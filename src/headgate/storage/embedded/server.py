@@ -55,7 +55,7 @@ _TICKS_FOR_ORPHANS = round(60 / _PAUSE_S)
 _FAST_STOP_S = 20
 _IMMEDIATE_STOP_S = 10
 _LOOK_S = 1.0
-_LONGEST_PAUSE_S = 30.0
+_MAX_PAUSE_S = 30.0
 
 
 class EmbeddedServer:
@@ -155,7 +155,7 @@ class EmbeddedServer:
                 await asyncio.to_thread(self._restart, waiting)
             except UserError as error:
                 log.error("the embedded database does not start", reason=str(error))  # noqa: TRY400
-                pause_s = _LONGEST_PAUSE_S
+                pause_s = _MAX_PAUSE_S
 
     def _restart(self, waiting: Waiting) -> None:
         programs = self._prepare()

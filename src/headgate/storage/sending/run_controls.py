@@ -13,8 +13,8 @@ from headgate.storage.queries import load_queries
 
 Q = load_queries(__name__)
 
-MOST_RUNS = 100
-MOST_DELIVERIES = 10_000
+MAX_RUNS = 100
+MAX_DELIVERIES = 10_000
 """What one pass of the retention deletes at most; a larger run goes alone."""
 
 
@@ -65,5 +65,5 @@ async def delete_old_runs(tx: Tx, *, before: datetime) -> int:
     """Delete runs that ended before a time, a bounded number of them; returns how many."""
     await tx.execute(Q["take_time"])
     return await tx.execute(
-        Q["delete_old_runs"], before=before, most_runs=MOST_RUNS, most_deliveries=MOST_DELIVERIES
+        Q["delete_old_runs"], before=before, most_runs=MAX_RUNS, most_deliveries=MAX_DELIVERIES
     )

@@ -16,9 +16,9 @@ from headgate.storage.streams.scans import list_progress
 
 Q = load_queries(__name__)
 
-MOST_MISSES = 5
-MOST_DECISIONS = 10
-MOST_SCANS = 10
+MAX_MISSES = 5
+MAX_DECISIONS = 10
+MAX_SCANS = 10
 
 
 @dataclass(frozen=True)
@@ -266,14 +266,12 @@ async def explain_stream(tx: Tx, channel_id: UUID) -> Explanation | None:
         coverage=await tx.all(LensCoverage, Q["list_coverage"], channel_id=channel_id),
         holes=await tx.all(HoleLine, Q["list_holes"], channel_id=channel_id),
         miss_counts=await tx.all(MissTotal, Q["count_misses"], channel_id=channel_id),
-        misses=await tx.all(MissLine, Q["list_misses"], channel_id=channel_id, limit=MOST_MISSES),
+        misses=await tx.all(MissLine, Q["list_misses"], channel_id=channel_id, limit=MAX_MISSES),
         watches=await tx.all(Watch, Q["list_watches"], channel_id=channel_id),
         failed_jobs=await tx.all(FailedJob, Q["list_letters"], channel_id=channel_id),
         judging=await tx.one(JudgingLine, Q["get_judging"], channel_id=channel_id),
-        decisions=await tx.all(
-            DecisionLine, Q["list_decisions"], channel_id=channel_id, limit=MOST_DECISIONS
-        ),
-        scans=await tx.all(ScanLine, Q["list_scans"], channel_id=channel_id, limit=MOST_SCANS),
+        decisions=await tx.all(DecisionLine, Q["list_decisions"], channel_id=channel_id, limit=MAX_DECISIONS),
+        scans=await tx.all(ScanLine, Q["list_scans"], channel_id=channel_id, limit=MAX_SCANS),
         topics=await list_topics(tx, channel_id),
     )
 

@@ -13,7 +13,7 @@ from headgate.domain.streams.messages import Message
 
 T = TypeVar("T")
 
-_MOST_PAUSES = 400
+_MAX_PAUSES = 400
 
 
 class ConnectorUnderTest(ABC):
@@ -91,7 +91,7 @@ class ConnectorUnderTest(ABC):
 
     async def patiently(self, call: Callable[[], Awaitable[T]]) -> T:
         """Make a call, waiting where the platform asks for it."""
-        for _ in range(_MOST_PAUSES):
+        for _ in range(_MAX_PAUSES):
             try:
                 return await call()
             except Exception as error:
@@ -102,7 +102,7 @@ class ConnectorUnderTest(ABC):
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for something that happens outside."""
-        for _ in range(_MOST_PAUSES):
+        for _ in range(_MAX_PAUSES):
             if condition():
                 return
             await self.pause()

@@ -8,7 +8,7 @@ from headgate.connectors.protocol import Question, SignedIn
 from headgate.domain.errors import AuthFailed
 from headgate.testing.conformance.harness import ConnectorUnderTest, expect
 
-_MOST_QUESTIONS = 20
+_MAX_QUESTIONS = 20
 
 
 class LoginConformance:
@@ -47,7 +47,7 @@ async def _sign_in(
     """Answer each question when it is asked; return what was asked, and the end."""
     given: dict[str, str] = {}
     asked: list[Question] = []
-    for _ in range(_MOST_QUESTIONS):
+    for _ in range(_MAX_QUESTIONS):
         step = await under_test.connector.login(under_test.account, {}, given)
         if isinstance(step, SignedIn):
             return asked, step

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from headgate.domain.streams.messages import Lens, Message, Page, Span
 from headgate.testing.conformance.harness import ConnectorUnderTest, expect
 
-_MOST_PAGES = 500
+_MAX_PAGES = 500
 
 
 @dataclass
@@ -88,7 +88,7 @@ async def walk_stream(
         expect(not page.proven.empty, f"a settled page of {hole} proves nothing, so reading would never end")
         walk.pages.append(page)
         walk.proven.append(page.proven)
-        expect(len(walk.pages) <= _MOST_PAGES, "reading does not come to an end")
+        expect(len(walk.pages) <= _MAX_PAGES, "reading does not come to an end")
     return walk
 
 

@@ -20,7 +20,7 @@ from headgate.testing.content.themes import AUTHORS, THEMES, Theme, chat_line, n
 Shape = Literal["text", "link", "picture", "clip", "document", "archive", "part"]
 SHAPES: tuple[Shape, ...] = ("text", "link", "picture", "clip", "document", "archive", "part")
 
-_LEAST_ARCHIVE_BYTES = 48_000
+_MIN_ARCHIVE_BYTES = 48_000
 _PART_BYTES = 32_000
 _MEMBER_BYTES = 700
 
@@ -149,7 +149,7 @@ def _size_bytes(content: Generated) -> int:
     extra = derive_seed(content.seed, "size", content.part)
     match content.shape:
         case "picture":
-            return pictures.LEAST_BYTES + extra % 40_000
+            return pictures.MIN_BYTES + extra % 40_000
         case "clip":
             return 20_000 + extra % 120_000
         case "document":
@@ -157,7 +157,7 @@ def _size_bytes(content: Generated) -> int:
         case "part":
             return _PART_BYTES
         case _:
-            return _LEAST_ARCHIVE_BYTES + extra % 90_000
+            return _MIN_ARCHIVE_BYTES + extra % 90_000
 
 
 @lru_cache(maxsize=64)

@@ -10,8 +10,8 @@ from PIL import Image, ImageDraw
 from headgate.kernel.randomness import Randomness
 from headgate.testing.content.seeds import derive
 
-LEAST_BYTES = 24_000
-_LARGEST_COMMENT = 60_000
+MIN_BYTES = 24_000
+_MAX_COMMENT = 60_000
 
 
 def build_picture(seed: int, *, size_bytes: int, width: int = 480, height: int = 360) -> bytes:
@@ -57,7 +57,7 @@ def _padded(jpeg: bytes, size_bytes: int) -> bytes:
         raise ValueError(f"the picture does not fit into {size_bytes} bytes")
     segments = b""
     while missing:
-        length = min(missing, _LARGEST_COMMENT)
+        length = min(missing, _MAX_COMMENT)
         if 0 < missing - length < 4:
             length -= 4
         segments += b"\xff\xfe" + struct.pack(">H", length - 2) + b" " * (length - 4)

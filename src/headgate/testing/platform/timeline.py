@@ -10,7 +10,7 @@ from headgate.testing.content.activity import LOOK_BACK_MS
 from headgate.testing.platform.live import Connection, Happening
 from headgate.testing.platform.streams import Stream
 
-LONGEST_SILENCE_MS = 6 * 3_600_000
+MAX_SILENCE_MS = 6 * 3_600_000
 """A connection that was not served for so long is ended, as platforms do."""
 
 
@@ -57,7 +57,7 @@ class Timeline:
             return
         before_ms, self._now_ms = self._now_ms, now_ms
         happenings = list(self._take_due(now_ms))
-        if self.connections and now_ms - before_ms > LONGEST_SILENCE_MS:
+        if self.connections and now_ms - before_ms > MAX_SILENCE_MS:
             self.end_connections(self.connections)
         if self.connections:
             for stream in self._streams.values():

@@ -12,7 +12,7 @@ from headgate.testing.platform.world import World
 from headgate.testing.simulator.stage import Stage
 
 RECENT = 6
-MOST_MOVES = 1
+MAX_MOVES = 1
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Crowd:
             self.world.convert_to_forum(stream.key, ["General", "More"])
 
     def _move(self, stream: Stream) -> None:
-        if self._moves < MOST_MOVES:
+        if self._moves < MAX_MOVES:
             self._moves += 1
             self.world.migrate_group(stream.key)
 

@@ -31,7 +31,7 @@ from headgate.testing.simulator.stage import AT_WORK, Stage, StageClock, Troupe
 
 HEARTBEAT_TIMEOUT_S = 5.0
 IDLE_S = 2.0
-LONGEST_IDLE_S = 8.0
+MAX_IDLE_S = 8.0
 WORKERS = 2
 """For all kinds whose runners are shared; a runner that a kind has to itself is as wide as that kind."""
 SHARED = frozenset({"fast", "bulk"})
@@ -129,7 +129,7 @@ class Process:
                 continue
             if job is None:
                 await self.clock.sleep(idle_s)
-                idle_s = min(idle_s * 2, LONGEST_IDLE_S)
+                idle_s = min(idle_s * 2, MAX_IDLE_S)
                 continue
             idle_s = IDLE_S
             (task,) = self.troupe.start(self._work(stepper, job))

@@ -12,7 +12,7 @@ from headgate.web.parts import WebParts
 
 _KEEP_S = 2.0
 _KEEP_SCHEMA_S = 60.0
-_LEAST_FREE_BYTES = 64 * 1024 * 1024
+_MIN_FREE_BYTES = 64 * 1024 * 1024
 
 
 class Readiness:
@@ -62,6 +62,6 @@ class Readiness:
             free_bytes = shutil.disk_usage(folder).free
         except OSError as error:
             return [f"The data folder {folder} cannot be used: {error}"]
-        if free_bytes < _LEAST_FREE_BYTES:
+        if free_bytes < _MIN_FREE_BYTES:
             return [f"Only {free_bytes // 2**20} MiB are free in {folder}."]
         return []

@@ -17,7 +17,7 @@ from headgate.web.parts import CurrentSite
 
 routes = Routes()
 
-MOST_LETTERS = 100
+MAX_LETTERS = 100
 
 
 @dataclass(frozen=True)
@@ -57,5 +57,5 @@ def _line(kind: str, depths: list[QueueDepth]) -> Queue:
 async def show_jobs(site: CurrentSite, caller: CurrentCaller) -> Response:
     async with site.transaction() as tx:
         queues = sum_up(await queue_depths(tx))
-        letters = await list_dead_letters(tx, state="open", kind=None, limit=MOST_LETTERS)
+        letters = await list_dead_letters(tx, state="open", kind=None, limit=MAX_LETTERS)
     return site.renderer.render("jobs.html", caller=caller, queues=queues, letters=letters)

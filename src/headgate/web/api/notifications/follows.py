@@ -61,7 +61,7 @@ class FollowWish(BaseModel):
     series_id: UUID | None = None
     channel_id: UUID | None = None
     search: str | None = Field(
-        default=None, max_length=follows.LONGEST_SEARCH, description="Words that all have to be in a title."
+        default=None, max_length=follows.MAX_SEARCH, description="Words that all have to be in a title."
     )
     in_app: bool = True
     push: bool = True

@@ -10,7 +10,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from headgate.domain.breaker import BreakerState, state_of
-from headgate.outflow.notifications.push_addresses import LONGEST_URL
+from headgate.outflow.notifications.push_addresses import MAX_URL
 from headgate.storage.catalogue.items import Place
 from headgate.storage.notifications.push_addresses import (
     NEWEST_PUSH,
@@ -26,7 +26,7 @@ from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
 
-_LONGEST_NAME = 1000
+_MAX_NAME = 1000
 
 
 class AddressAnswer(BaseModel):
@@ -57,14 +57,14 @@ class AddressesAnswer(BaseModel):
 class AddressWish(BaseModel):
     """An address as Apprise writes it, like `ntfy://ntfy.sh/my-topic`, and a name for it."""
 
-    name: str = Field(max_length=_LONGEST_NAME)
-    url: str = Field(max_length=LONGEST_URL + 1)
+    name: str = Field(max_length=_MAX_NAME)
+    url: str = Field(max_length=MAX_URL + 1)
 
 
 class AddressChange(BaseModel):
     """What is to change; what is left out stays."""
 
-    name: str | None = Field(default=None, max_length=_LONGEST_NAME)
+    name: str | None = Field(default=None, max_length=_MAX_NAME)
     enabled: bool | None = None
 
 

@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import HTTPException, Response, UploadFile
 from pydantic import BaseModel, Field
 
-from headgate.domain.listings.opml import LARGEST_BYTES, LONGEST_ADDRESS, OpmlFeed
-from headgate.domain.listings.title_patterns import LONGEST_PATTERN
+from headgate.domain.listings.opml import MAX_ADDRESS, MAX_BYTES, OpmlFeed
+from headgate.domain.listings.title_patterns import MAX_PATTERN
 from headgate.domain.text import MAX_LANGUAGE_LENGTH, MAX_TITLE_LENGTH
 from headgate.intake.listings.opml import PLATFORM, OpmlLists, Refusal
 from headgate.intake.listings.sources import NewSource
@@ -27,10 +27,10 @@ routes = Routes("/api/v1", in_schema=True)
 class FeedWish(BaseModel):
     """A feed, or a page that names one; with a series or a pattern it brings chapters, else posts."""
 
-    address: str = Field(min_length=1, max_length=LONGEST_ADDRESS)
+    address: str = Field(min_length=1, max_length=MAX_ADDRESS)
     series: str = Field(default="", max_length=MAX_TITLE_LENGTH, description="Title of the series it brings.")
     pattern: str = Field(
-        default="", max_length=LONGEST_PATTERN, description="Which entries belong to the series."
+        default="", max_length=MAX_PATTERN, description="Which entries belong to the series."
     )
     language: str = Field(default="", max_length=MAX_LANGUAGE_LENGTH)
 
@@ -106,12 +106,10 @@ async def export(site: CurrentSite, caller: CurrentCaller, *, secrets: bool = Fa
     return Response(written, media_type="text/x-opml; charset=utf-8", headers=headers)
 
 
-@routes.post(
-    "/opml", door=scope("write"), tags=["feeds"], largest_body_bytes=LARGEST_BYTES + AROUND_A_FILE_BYTES
-)
+@routes.post("/opml", door=scope("write"), tags=["feeds"], largest_body_bytes=MAX_BYTES + AROUND_A_FILE_BYTES)
 async def take(site: CurrentSite, file: UploadFile) -> ImportedAnswer:
     """Follow the feeds of an OPML document, as the field `file` of a form."""
-    told = await OpmlLists(site.sources).take(await file.read(LARGEST_BYTES + 1))
+    told = await OpmlLists(site.sources).take(await file.read(MAX_BYTES + 1))
     return ImportedAnswer(
         added=[FeedAnswer.of(feed) for feed in told.added],
         known=[FeedAnswer.of(feed) for feed in told.known],

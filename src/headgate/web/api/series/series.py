@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from headgate.domain.listings.opml import LONGEST_ADDRESS
+from headgate.domain.listings.opml import MAX_ADDRESS
 from headgate.domain.text import MAX_TITLE_LENGTH, containing, typed_text
 from headgate.intake.listings.series import get_series, remove_series, remove_source, rename_series
 from headgate.intake.listings.sources import NewSource, SourceAdded
@@ -136,7 +136,7 @@ async def add(site: CurrentSite, caller: CurrentCaller, body: SeriesWish) -> Add
 
 @routes.get("/series/find", door=scope("write"), tags=["series"])
 async def find(
-    site: CurrentSite, platform: str, q: Annotated[str, Query(min_length=1, max_length=LONGEST_ADDRESS)]
+    site: CurrentSite, platform: str, q: Annotated[str, Query(min_length=1, max_length=MAX_ADDRESS)]
 ) -> FindingsAnswer:
     """Ask a platform which listings a title or an address may mean; nothing is kept."""
     found = await site.sources.find(platform, q)

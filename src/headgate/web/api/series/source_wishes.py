@@ -8,14 +8,14 @@ from pydantic import BaseModel, Field
 
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import UserError
-from headgate.domain.listings.opml import LONGEST_ADDRESS
-from headgate.domain.listings.title_patterns import LONGEST_PATTERN
+from headgate.domain.listings.opml import MAX_ADDRESS
+from headgate.domain.listings.title_patterns import MAX_PATTERN
 from headgate.domain.text import MAX_LANGUAGE_LENGTH
 from headgate.intake.listings.sources import check_entries
 from headgate.kernel.logs import mask_url
 from headgate.web.parts import Site
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 class FoundAnswer(BaseModel):
@@ -33,12 +33,12 @@ class SourceWish(BaseModel):
     """A listing by its key or address, or by a query and, if that fits several, the key of one of them."""
 
     platform: str = Field(max_length=100)
-    key: str = Field(default="", max_length=LONGEST_ADDRESS)
-    query: str = Field(default="", max_length=LONGEST_ADDRESS)
-    pick: str = Field(default="", max_length=LONGEST_ADDRESS)
+    key: str = Field(default="", max_length=MAX_ADDRESS)
+    query: str = Field(default="", max_length=MAX_ADDRESS)
+    pick: str = Field(default="", max_length=MAX_ADDRESS)
     pattern: str = Field(
         default="",
-        max_length=LONGEST_PATTERN,
+        max_length=MAX_PATTERN,
         description="Which entries belong to the series, like `One Piece {number}*`; without one all do.",
     )
     language: str = Field(
@@ -73,9 +73,9 @@ def _named(found: Sequence[FoundChannel], key: str) -> FoundChannel | None:
 def _only(found: Sequence[FoundChannel]) -> FoundChannel:
     if len(found) == 1:
         return found[0]
-    named = ", ".join(f"{one.title} ({mask_url(one.key)})" for one in found[:_MOST_NAMED])
+    named = ", ".join(f"{one.title} ({mask_url(one.key)})" for one in found[:_MAX_NAMED])
     raise UserError(
-        f"Several listings may be meant: {named}{', …' if len(found) > _MOST_NAMED else ''}.",
+        f"Several listings may be meant: {named}{', …' if len(found) > _MAX_NAMED else ''}.",
         remedy="Send the key of one of them as pick.",
     )
 

@@ -20,12 +20,12 @@ from headgate.web.typed import local_path
 routes = Routes()
 
 Back = Annotated[str, Form()]
-LONGEST_LANGUAGES = 2000
+MAX_LANGUAGES = 2000
 
 
 def read_switches(*, in_app: bool, push: bool, per: str, languages: str) -> Switches:
     """Return the switches of a form."""
-    listed = typed_text(languages, max_length=LONGEST_LANGUAGES).replace(",", " ").split()
+    listed = typed_text(languages, max_length=MAX_LANGUAGES).replace(",", " ").split()
     return Switches(in_app, push, "source" if per == "source" else "chapter", tuple(listed))
 
 

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 
 from headgate.domain.errors import NotFound, UserError
 from headgate.domain.text import typed_text
-from headgate.outflow.notifications.push_addresses import LONGEST_NAME, PAGE
+from headgate.outflow.notifications.push_addresses import MAX_NAME, PAGE
 from headgate.outflow.notifications.push_out import PushOutcome
 from headgate.storage.database import Tx
 from headgate.storage.notifications.push_addresses import NEWEST_PUSH, PushPlace
@@ -32,7 +32,7 @@ async def add_address(
     name: Annotated[str, Form()] = "",
     url: Annotated[str, Form()] = "",
 ) -> Response:
-    wanted = typed_text(name, max_length=LONGEST_NAME + 1)
+    wanted = typed_text(name, max_length=MAX_NAME + 1)
     try:
         address_id = await site.parts.push_addresses.add(
             site.parts.database, url.strip(), name=wanted, user_id=caller.user_id, role=caller.role
@@ -75,7 +75,7 @@ async def switch_address(
 async def rename_address(
     site: CurrentSite, caller: CurrentCaller, address_id: UUID, name: Annotated[str, Form()] = ""
 ) -> Response:
-    wanted = typed_text(name, max_length=LONGEST_NAME + 1)
+    wanted = typed_text(name, max_length=MAX_NAME + 1)
 
     async def rename(tx: Tx) -> None:
         await site.parts.push_addresses.rename(tx, address_id, wanted, user_id=caller.user_id)

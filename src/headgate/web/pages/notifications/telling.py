@@ -23,7 +23,7 @@ from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_follow_place, write_follow_place
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.known import list_zones
-from headgate.web.pages.notifications.following import LONGEST_LANGUAGES, read_switches
+from headgate.web.pages.notifications.following import MAX_LANGUAGES, read_switches
 from headgate.web.parts import CurrentSite, Site
 
 routes = Routes()
@@ -100,7 +100,7 @@ async def follow_search(
         async with site.transaction() as tx:
             await follows.follow(
                 tx,
-                Subject(search=typed_text(search, max_length=follows.LONGEST_SEARCH + 1)),
+                Subject(search=typed_text(search, max_length=follows.MAX_SEARCH + 1)),
                 user_id=caller.user_id,
                 ids=site.parts.ids,
                 now=site.parts.clock.now(),
@@ -120,7 +120,7 @@ async def change_follow(
     in_app: Annotated[bool, Form()] = False,
     push: Annotated[bool, Form()] = False,
     per: Annotated[str, Form()] = "chapter",
-    languages: Annotated[str, Form(max_length=LONGEST_LANGUAGES)] = "",
+    languages: Annotated[str, Form(max_length=MAX_LANGUAGES)] = "",
     after: Annotated[str, Form()] = "",
 ) -> Response:
     switches = read_switches(in_app=in_app, push=push, per=per, languages=languages)

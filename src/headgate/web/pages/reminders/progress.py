@@ -9,7 +9,7 @@ from headgate.domain.reminders.run_results import DeliveryState, Tally
 
 WIDTH = 1000
 ORDER: tuple[DeliveryState, ...] = ("sent", "sending", "uncertain", "failed", "skipped", "pending")
-_LEAST = 4.0
+_MIN = 4.0
 """What is there can be seen, however little it is."""
 
 
@@ -26,7 +26,7 @@ class Stripe:
 def stripes(tally: Tally) -> list[Stripe]:
     """Return the states that occur, side by side; together they fill the bar."""
     counts: dict[DeliveryState, int] = {state: count for state in ORDER if (count := getattr(tally, state))}
-    wide = {state: max(_LEAST, WIDTH * count / tally.total) for state, count in counts.items()}
+    wide = {state: max(_MIN, WIDTH * count / tally.total) for state, count in counts.items()}
     scale = WIDTH / sum(wide.values()) if wide else 1
     widths = [width * scale for width in wide.values()]
     starts = accumulate([0.0, *widths])

@@ -15,7 +15,7 @@ from headgate.domain.reminders.recurrence import Schedule, daily, monthly, weekd
 from headgate.domain.reminders.windows import DAY_MINUTES, minute_text
 from headgate.domain.text import typed_text
 from headgate.domain.wall_time import WEEKDAYS
-from headgate.outflow.reminders.drafts import LONGEST_TEXT, LONGEST_TITLE, MOST_PARTS
+from headgate.outflow.reminders.drafts import MAX_PARTS, MAX_TEXT, MAX_TITLE
 from headgate.storage.reminders.reminder_overview import FullReminder
 
 DAYS = {name[:3].lower(): name for name in WEEKDAYS}
@@ -140,7 +140,7 @@ class Typed:
         )
 
     def add_part(self) -> Typed:
-        return self if len(self.parts) >= MOST_PARTS else replace(self, parts=(*self.parts, TypedPart()))
+        return self if len(self.parts) >= MAX_PARTS else replace(self, parts=(*self.parts, TypedPart()))
 
     def remove_part(self, number: int) -> Typed:
         left = tuple(part for at, part in enumerate(self.parts, start=1) if at != number)
@@ -164,7 +164,7 @@ class Typed:
 def read_typed(form: FormData) -> Typed:
     """Return what a person typed."""
     return Typed(
-        title=_text(form, "title")[: 2 * LONGEST_TITLE],
+        title=_text(form, "title")[: 2 * MAX_TITLE],
         account_id=_id(_text(form, "account")),
         parts=tuple(_parts(form)) or (TypedPart(),),
         chosen=_chosen(form),
@@ -191,11 +191,11 @@ def read_typed(form: FormData) -> Typed:
 
 
 def _parts(form: FormData) -> Iterable[TypedPart]:
-    for number in range(1, MOST_PARTS + 1):
+    for number in range(1, MAX_PARTS + 1):
         if f"text-{number}" in form:
             text = _text(form, f"text-{number}").replace("\r\n", "\n")
             # A little more than can be sent, so that the answer says how much too long it is.
-            yield TypedPart(text[: 4 * LONGEST_TEXT], _id(_text(form, f"media-{number}")))
+            yield TypedPart(text[: 4 * MAX_TEXT], _id(_text(form, f"media-{number}")))
 
 
 def _chosen(form: FormData) -> tuple[UUID, ...]:

@@ -17,7 +17,7 @@ from headgate.domain.errors import UserError
 from headgate.domain.reminders.recurrence import Schedule
 from headgate.domain.reminders.templates import VARIABLES
 from headgate.outflow.reminders import reminders, targets
-from headgate.outflow.reminders.drafts import LONGEST_TEXT, LONGEST_TITLE, MOST_PARTS, MOST_TARGETS
+from headgate.outflow.reminders.drafts import MAX_PARTS, MAX_TARGETS, MAX_TEXT, MAX_TITLE
 from headgate.outflow.reminders.media import MAX_MEDIA_BYTES, add_media, check_size
 from headgate.storage.channels.channels import list_accounts
 from headgate.storage.database import Tx
@@ -36,10 +36,10 @@ from headgate.web.typed import read_form
 
 routes = Routes()
 
-MOST_FOUND = 60
+MAX_FOUND = 60
 NAMED = 5
 _FILES_AT_ONCE = 4
-LARGEST_FORM_BYTES = _FILES_AT_ONCE * MAX_MEDIA_BYTES + 8 * 1000 * 1000
+MAX_FORM_BYTES = _FILES_AT_ONCE * MAX_MEDIA_BYTES + 8 * 1000 * 1000
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ async def show_new(site: CurrentSite, caller: CurrentCaller) -> Response:
     return await _page(site, caller, Sheet(Typed(account_id=only), fresh=True))
 
 
-@routes.post("/reminders/new", door=SIGNED_IN, largest_body_bytes=LARGEST_FORM_BYTES)
+@routes.post("/reminders/new", door=SIGNED_IN, largest_body_bytes=MAX_FORM_BYTES)
 async def change_new(request: Request, site: CurrentSite, caller: CurrentCaller) -> Response:
     return await _answer(request, site, caller, None)
 
@@ -87,7 +87,7 @@ async def show_known(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID
     return await _page(site, caller, Sheet(Typed.of(full), full.reminder))
 
 
-@routes.post("/reminders/{reminder_id}/edit", door=SIGNED_IN, largest_body_bytes=LARGEST_FORM_BYTES)
+@routes.post("/reminders/{reminder_id}/edit", door=SIGNED_IN, largest_body_bytes=MAX_FORM_BYTES)
 async def change_known(
     request: Request, site: CurrentSite, caller: CurrentCaller, reminder_id: UUID
 ) -> Response:
@@ -165,7 +165,7 @@ async def _carry_out(site: Site, tx: Tx, sheet: Sheet, wish: str) -> Sheet:
 
 async def _choose_found(tx: Tx, typed: Typed) -> Typed:
     found = await search_targets(
-        tx, words=typed.words, account_id=typed.account_id, limit=MOST_TARGETS - len(typed.chosen)
+        tx, words=typed.words, account_id=typed.account_id, limit=MAX_TARGETS - len(typed.chosen)
     )
     return replace(typed, chosen=tuple(dict.fromkeys([*typed.chosen, *(one.id for one in found)])))
 
@@ -213,7 +213,7 @@ async def _page(site: Site, caller: Caller, sheet: Sheet, *, status: int = 200) 
             words=typed.words,
             account_id=None if typed.only_chosen else typed.account_id,
             among=typed.chosen if typed.only_chosen else None,
-            limit=MOST_FOUND + 1,
+            limit=MAX_FOUND + 1,
         )
         media_ids = [part.media_id for part in typed.parts if part.media_id is not None]
         page = site.renderer.render(
@@ -225,8 +225,8 @@ async def _page(site: Site, caller: Caller, sheet: Sheet, *, status: int = 200) 
             accounts=await list_accounts(tx),
             lists=await list_lists(tx),
             media={one.id: one for one in await list_media(tx, media_ids)},
-            found=found[:MOST_FOUND],
-            more=len(found) > MOST_FOUND,
+            found=found[:MAX_FOUND],
+            more=len(found) > MAX_FOUND,
             named=await list_first_titles(tx, target_ids=typed.chosen, list_ids=(), limit=NAMED),
             ahead=await look_ahead(tx, site.preflight, typed, judged),
             zones=() if sheet.fragment else list_zones(),
@@ -234,9 +234,9 @@ async def _page(site: Site, caller: Caller, sheet: Sheet, *, status: int = 200) 
             days=DAYS,
             variables=VARIABLES,
             largest_bytes=MAX_MEDIA_BYTES,
-            longest_text=LONGEST_TEXT,
-            longest_title=LONGEST_TITLE,
-            most_parts=MOST_PARTS,
+            longest_text=MAX_TEXT,
+            longest_title=MAX_TITLE,
+            most_parts=MAX_PARTS,
         )
     page.status_code = status
     return page

@@ -33,7 +33,7 @@ routes = Routes()
 
 PAGE_LENGTH = 50
 HISTORY = 20
-MOST_SUGGESTED = 500
+MAX_SUGGESTED = 500
 Shown = Literal["active", "paused", "archived", "all"]
 
 
@@ -183,7 +183,7 @@ async def run_now(
 async def ask_test(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -> Response:
     async with site.transaction() as tx:
         known = (await known_reminder(tx, reminder_id)).reminder
-        found = await search_targets(tx, account_id=known.account_id, limit=MOST_SUGGESTED)
+        found = await search_targets(tx, account_id=known.account_id, limit=MAX_SUGGESTED)
     decision = Decision(
         about=known.title,
         back=f"/reminders/{reminder_id}",

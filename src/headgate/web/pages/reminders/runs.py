@@ -37,7 +37,7 @@ from headgate.web.wording import amount
 routes = Routes()
 
 PAGE_LENGTH = 50
-MOST_ACTIVE = 200
+MAX_ACTIVE = 200
 DELIVERIES = 100
 GREATEST_NUMBER = 2**31 - 1
 ENDED_STATES: tuple[RunState, ...] = ("success", "partial", "failed", "cancelled", "missed")
@@ -54,7 +54,7 @@ async def show_runs(
         active = (
             []
             if before
-            else await list_runs(tx, reminder_id=reminder, states=ACTIVE_STATES, limit=MOST_ACTIVE)
+            else await list_runs(tx, reminder_id=reminder, states=ACTIVE_STATES, limit=MAX_ACTIVE)
         )
         found = await list_runs(
             tx, reminder_id=reminder, states=ENDED_STATES, below=below, limit=PAGE_LENGTH + 1

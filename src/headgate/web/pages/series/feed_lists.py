@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Response, UploadFile
 
 from headgate.domain.errors import UserError
-from headgate.domain.listings.opml import LARGEST_BYTES
+from headgate.domain.listings.opml import MAX_BYTES
 from headgate.intake.listings.opml import Imported, OpmlLists
 from headgate.kernel.logs import mask_url
 from headgate.web.callers import Caller, CurrentCaller
@@ -21,13 +21,13 @@ async def show_form(site: CurrentSite, caller: CurrentCaller) -> Response:
     return _page(site, caller)
 
 
-@routes.post("/series/import", door=SIGNED_IN, largest_body_bytes=LARGEST_BYTES + AROUND_A_FILE_BYTES)
+@routes.post("/series/import", door=SIGNED_IN, largest_body_bytes=MAX_BYTES + AROUND_A_FILE_BYTES)
 async def take(site: CurrentSite, caller: CurrentCaller, file: UploadFile | None = None) -> Response:
     """Follow the feeds of a list, and say of each that was refused why."""
     if file is None or not file.filename:
         return _page(site, caller, problem="No file was chosen. Choose the list that your reader exported.")
     try:
-        imported = await OpmlLists(site.sources).take(await file.read(LARGEST_BYTES + 1))
+        imported = await OpmlLists(site.sources).take(await file.read(MAX_BYTES + 1))
     except UserError as error:
         return _page(site, caller, problem=str(error))
     return _page(site, caller, imported=imported)

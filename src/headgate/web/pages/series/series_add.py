@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import RateLimited, UserError, WorkError
-from headgate.domain.listings.title_patterns import LONGEST_PATTERN
+from headgate.domain.listings.title_patterns import MAX_PATTERN
 from headgate.domain.text import MAX_LANGUAGE_LENGTH, MAX_TITLE_LENGTH, is_key, typed_text
 from headgate.intake.listings.sources import NewSource, SourceAdded
 from headgate.kernel.logs import mask_url
@@ -91,7 +91,7 @@ async def add(
         series_id,
         brings,
         typed_text(series, max_length=MAX_TITLE_LENGTH + 1),
-        typed_text(pattern, max_length=LONGEST_PATTERN + 1),
+        typed_text(pattern, max_length=MAX_PATTERN + 1),
         typed_text(language),
         follow,
     )
@@ -176,7 +176,7 @@ async def _page(
         max_length={
             "query": MAX_QUERY_LENGTH,
             "title": MAX_TITLE_LENGTH,
-            "pattern": LONGEST_PATTERN,
+            "pattern": MAX_PATTERN,
             "language": MAX_LANGUAGE_LENGTH,
         },
     )
