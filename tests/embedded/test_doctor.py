@@ -137,11 +137,11 @@ def test_a_newer_schema_is_named(environment: dict[str, str], database_url: str)
 
 def test_pending_migrations_are_named(environment: dict[str, str], database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
-        connection.execute("delete from headgate_migration where number = 4")
+        connection.execute("delete from headgate_migration where number = 1")
     code, checks = _doctor(environment | {"HEADGATE_DATABASE_URL": database_url})
     assert code == 0
     assert checks["migrations"]["status"] == "warn"
-    assert "4 intake" in checks["migrations"]["message"]
+    assert "1 initial" in checks["migrations"]["message"]
     assert "headgate db migrate" in checks["migrations"]["remedy"]
 
 
@@ -284,7 +284,7 @@ def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
         ("failed to resolve host 'nowhere'", "Correct the host name"),
         ("connection timeout expired", "See whether a firewall"),
         ("FATAL:  sorry, too many clients already", "Raise max_connections"),
-        ("something new", "Look at the server"),
+        ("something new", "Check the server"),
     ],
 )
 def test_each_refusal_has_its_remedy(reason: str, remedy: str) -> None:

@@ -220,8 +220,9 @@ def test_another_major_version_is_refused_and_not_touched(folder: Path) -> None:
     version = folder / "postgres/server/cluster/PG_VERSION"
     version.write_text("17\n")
     before = sorted((path, path.lstat().st_mtime_ns) for path in folder.rglob("*"))
-    with pytest.raises(UserError, match=r"PostgreSQL 17.*`headgate db restore`"):
+    with pytest.raises(UserError, match=r"PostgreSQL 17.*restore the backup") as refused:
         make_server(folder).start()
+    assert refused.value.command == "headgate db restore"
     assert sorted((path, path.lstat().st_mtime_ns) for path in folder.rglob("*")) == before
 
 
