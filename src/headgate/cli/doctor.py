@@ -1,4 +1,4 @@
-"""`headgate doctor`: what is wrong, and how to mend it."""
+"""`headgate doctor`: what is wrong, and how to fix it."""
 
 from __future__ import annotations
 

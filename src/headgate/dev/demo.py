@@ -62,6 +62,7 @@ async def _serve_demo(settings: Settings) -> None:
     from headgate.app.product_time import anchored_clock, start_quick_time
     from headgate.app.server import open_server
     from headgate.app.service import EVERYTHING, stop_on_signals
+    from headgate.domain.errors import UserError
     from headgate.kernel.collector import collect_seldom
     from headgate.storage.migrate import migrate
     from headgate.testing import SimulatedConnector, build_demo_world
@@ -69,7 +70,14 @@ async def _serve_demo(settings: Settings) -> None:
     prepare_folder(settings.data.dir)
     say("Starting the demo: a simulated world, sped up. Ctrl-C stops it and its database.")
     async with open_server(settings) as url:
-        await migrate(url)
+        try:
+            await migrate(url)
+        except UserError as error:
+            raise UserError(
+                f"The demo's library does not fit this version. {error.message}",
+                remedy="Start with an empty library.",
+                command="headgate demo --fresh",
+            ) from error
         anchor = await start_quick_time(url, speed=settings.demo.speed)
         clock = anchored_clock(anchor)
         world = build_demo_world(settings.demo.seed, clock, opened_at=anchor.opened_at)

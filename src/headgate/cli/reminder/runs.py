@@ -78,7 +78,7 @@ def cancel(reminder: ReminderArgument, *, yes: Yes = False, as_json: AsJson = Fa
                 command="headgate reminder pause",
             )
         runs = "the run" if len(run_ids) == 1 else count_of(len(run_ids), "run")
-        confirm(f"Cancel {runs} of {named.title} for whoever has not got it yet?", yes=yes)
+        confirm(f"Groups still waiting will not get it. Cancel {runs} of {named.title}?", yes=yes)
         async with desk.database.transaction() as tx:
             for run_id in run_ids:
                 await controls.cancel(tx, run_id, now=desk.clock.now())

@@ -1,4 +1,4 @@
-"""`headgate run`: look at runs, and pause, resume, cancel or mend them."""
+"""`headgate run`: list runs; pause, resume, cancel and retry them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listings and their hosts: how they stand, and how often they are looked at."""
+"""Sources and their hosts: their state, and how often they are checked."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ class ListingAnswer(BaseModel):
     tier: Tier
     tier_pinned: bool
     tier_reason: str
-    tier_why: str = Field(description="Why it is looked at so often, in words.")
+    tier_why: str = Field(description="Why it is checked so often, in words.")
     due_at: datetime | None
     reason: str
-    why: str = Field(description="Why it is looked at then, or not at all, in words.")
+    why: str = Field(description="Why it is checked then, or not at all, in words.")
     checked_at: datetime | None
     succeeded_at: datetime | None
     changed_at: datetime | None
@@ -205,7 +205,7 @@ async def get(site: CurrentSite, channel_id: UUID) -> ListingAnswer:
 
 @routes.post("/listings/{channel_id}/look", door=scope("write"), tags=["listings"])
 async def look(site: CurrentSite, channel_id: UUID) -> ListingAnswer:
-    """Let a listing be looked at now; one that is gone gets another chance."""
+    """Check a source now; one that is gone gets another chance."""
     now = site.parts.clock.now()
     async with site.transaction() as tx:
         await check_now(tx, [channel_id], now=now)
@@ -214,7 +214,7 @@ async def look(site: CurrentSite, channel_id: UUID) -> ListingAnswer:
 
 @routes.put("/listings/{channel_id}/tier", door=scope("write"), tags=["listings"])
 async def set_tier(site: CurrentSite, channel_id: UUID, body: TierWish) -> ListingAnswer:
-    """Fix how often a listing is looked at, or let its rhythm decide again."""
+    """Set how often a source is checked, or let its rhythm decide again."""
     now = site.parts.clock.now()
     async with site.transaction() as tx:
         await pin_source(tx, channel_id, body.tier, now=now)

@@ -147,7 +147,7 @@ async def find(
 
 @routes.get("/series/{series_id}", door=scope("read"), tags=["series"])
 async def get(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> FullSeriesAnswer:
-    """Show a series with its sources: how often each is looked at and why, and what is wrong with it."""
+    """Show a series with its sources: how often each is checked and why, and what is wrong with it."""
     async with site.transaction() as tx:
         return await _full(tx, series_id, user_id=caller.user_id, now=site.parts.clock.now())
 
