@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from figures import command, plain
-from series_pages import Made, add_series, chapter_ids, raw
+from series_pages import Made, add_series, chapter_ids, raw, user_id_of
 from series_stage import API, SeriesStage
 from typer.testing import CliRunner, Result
 from web_server import WebServer
@@ -157,6 +157,34 @@ async def test_a_pinned_source_is_told_to_all_pages_whoever_pins_it(world: WebWo
             assert await next_event() == Event("series")
             (kept,) = await raw(world, "select tier, tier_pinned from listing")
             assert (kept["tier"], kept["tier_pinned"]) == (tier, True)
+
+
+async def test_pages_of_a_person_learn_what_they_follow_from_any_way(world: WebWorld) -> None:
+    made = await add_series(world)
+    subject = str(made.series_id)
+    async with person(world) as client, hearing(world) as next_event:
+        ways, expected = Ways(client, made), Event("follows", await user_id_of(world))
+        for change in (
+            lambda: ways.command("series", "follow", subject, "--no-push"),
+            lambda: ways.page("/unfollow"),
+            lambda: ways.page("/follow"),
+            lambda: ways.api("POST", "/follows", series_id=subject, push=False),
+            lambda: ways.command("series", "unfollow", subject),
+        ):
+            assert await change() == ""
+            assert await next_event() == expected
+
+
+async def test_pages_of_a_person_learn_of_quiet_hours_from_any_way(world: WebWorld) -> None:
+    hours = {"quiet_from": "22:00", "quiet_to": "07:00"}
+    async with person(world) as client, hearing(world) as next_event:
+        expected = Event("notification_settings", await user_id_of(world))
+        await client.post("/account/notifications/hours", data={"zone": "UTC"} | hours)
+        assert await next_event() == expected
+        await client.put(f"{API}/notification-settings", json=hours)
+        assert await next_event() == expected
+        assert (await run("notifications", "settings", "--user", "ada", "--no-quiet")).exit_code == 0
+        assert await next_event() == expected
 
 
 async def test_a_source_that_is_switched_off_and_on_is_shown_so_at_once(world: WebWorld) -> None:

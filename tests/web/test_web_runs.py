@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 from programs import add_targets, draft, program, target_ids
-from webworld import START, WebWorld
+from webworld import START, WebWorld, post
 
 from headgate.domain.pacing import LanePlan, Pace
 from headgate.storage.channels.channels import upsert_account
@@ -235,3 +235,21 @@ async def test_what_is_not_there_is_not_found(
         answer = await client.request(method, "/api/v1" + path.format(id=uuid4()), json=body)
     assert answer.status_code == 404
     assert answer.json()["detail"].startswith("There is no such")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/runs/{id}/pause", "There is no such run."),
+        ("/runs/{id}/cancel", "There is no such run."),
+        ("/reminders/{id}/pause", "There is no such reminder."),
+        ("/reminders/{id}/run", "There is no such reminder."),
+        ("/reminders/{id}/edit", "There is no such reminder."),
+        ("/accounts/{id}/pace", "There is no such account."),
+    ],
+)
+async def test_a_page_says_the_same_of_what_is_not_there(world: WebWorld, path: str, said: str) -> None:
+    async with world.signed_in() as client:
+        answer = await post(client, path.format(id=uuid4()), per_minute="40")
+    assert answer.status_code == 404
+    assert said in answer.text

@@ -8,10 +8,10 @@ time never an earlier one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from headgate.domain.errors import UserError
 
@@ -29,6 +29,12 @@ def find_zone(name: str) -> ZoneInfo:
             f"There is no time zone {name!r}.",
             remedy="Names are a region and a city, like Asia/Kuala_Lumpur or Europe/London, or UTC.",
         ) from None
+
+
+@cache
+def list_zones() -> Sequence[str]:
+    """Return the names of all time zones that people would look for."""
+    return sorted(name for name in available_timezones() if "/" in name or name == "UTC")
 
 
 def moment_of(wall: datetime, zone: ZoneInfo) -> datetime:

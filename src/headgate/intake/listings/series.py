@@ -18,6 +18,7 @@ from headgate.storage.channels.requests import Holdings
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.listings import listings, series
+from headgate.storage.listings.listing_overview import ListingState, get_listing_states
 from headgate.storage.listings.series import NOBODY, Chapter, Series, SeriesSource
 from headgate.storage.notifications.follows import list_watched_channels
 
@@ -97,6 +98,13 @@ async def check_series_now(tx: Tx, series_id: UUID, *, now: datetime) -> list[UU
         )
     await check_now(tx, channel_ids, now=now)
     return channel_ids
+
+
+async def get_source_state(tx: Tx, channel_id: UUID) -> ListingState:
+    found = await get_listing_states(tx, [channel_id])
+    if not found:
+        raise _no_source()
+    return found[0]
 
 
 async def pin_source(tx: Tx, channel_id: UUID, tier: Tier | None, *, now: datetime) -> None:

@@ -10,6 +10,7 @@ from headgate.domain.errors import NotFound, UserError
 from headgate.domain.text import check_languages
 from headgate.kernel.ids import Ids
 from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish
 from headgate.storage.notifications import follows
 from headgate.storage.notifications.follows import Follow, Subject, Switches
 
@@ -39,6 +40,7 @@ async def follow(
     follow_id = await follows.upsert_follow(
         tx, ids.new(), user_id=user_id, subject=subject, switches=switches, now=now
     )
+    await _publish(tx, user_id)
     return await get(tx, follow_id, user_id=user_id)
 
 
@@ -46,6 +48,7 @@ async def change(tx: Tx, follow_id: UUID, switches: Switches, *, user_id: UUID) 
     """Change how a user is notified of something."""
     if not await follows.update_follow(tx, follow_id, user_id=user_id, switches=checked_switches(switches)):
         raise _no_such_follow()
+    await _publish(tx, user_id)
     return await get(tx, follow_id, user_id=user_id)
 
 
@@ -53,6 +56,7 @@ async def unfollow(tx: Tx, follow_id: UUID, *, user_id: UUID) -> None:
     """End a follow; its notifications stay in the list."""
     if not await follows.delete_follow(tx, follow_id, user_id=user_id):
         raise _no_such_follow()
+    await _publish(tx, user_id)
 
 
 async def unfollow_subject(tx: Tx, subject: Subject, *, user_id: UUID) -> Follow:
@@ -94,6 +98,10 @@ def checked_switches(switches: Switches) -> Switches:
             remedy="Switch one of them on, or stop following.",
         )
     return replace(switches, languages=check_languages(switches.languages))
+
+
+async def _publish(tx: Tx, user_id: UUID) -> None:
+    await publish(tx, Event("follows", audience=user_id))
 
 
 async def _checked_subject(tx: Tx, subject: Subject) -> Subject:

@@ -83,6 +83,7 @@ async def change_settings(tx: Tx, settings: NotificationSettings, *, user_id: UU
             remedy="Switch the push addresses off instead if nothing is to be sent at all.",
         )
     await put_settings(tx, settings, user_id=user_id, now=now)
+    await publish(tx, Event("notification_settings", audience=user_id))
 
 
 def pruning_kind(clock: Clock, *, keep_days: int) -> Kind[str]:

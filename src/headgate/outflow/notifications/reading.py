@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.notifications import reading
@@ -34,7 +34,7 @@ async def count_unread(tx: Tx, series_ids: Sequence[UUID], *, user_id: UUID) -> 
 
 async def _look(tx: Tx, chapter_id: UUID) -> None:
     if not await reading.chapter_exists(tx, chapter_id):
-        raise UserError("There is no such chapter.", remedy="It may have been removed meanwhile.")
+        raise NotFound("There is no such chapter.", remedy="It may have been removed meanwhile.")
 
 
 async def _tell(tx: Tx, user_id: UUID, *, moved: bool, seen: int) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 from headgate.domain.reminders.recurrence import check_fires, describe, next_fire
 from headgate.kernel.ids import Ids
 from headgate.outflow.reminders.drafts import MAX_TITLE, CheckedDraft, Draft, check_draft
@@ -134,7 +134,7 @@ async def get(tx: Tx, reminder_id: UUID) -> FullReminder:
     """Return a reminder with all that belongs to it."""
     full = await reminder_overview.get_reminder(tx, reminder_id)
     if full is None:
-        raise _unknown()
+        raise no_such_reminder()
     return full
 
 
@@ -148,9 +148,9 @@ async def _set_state(
 async def _locked(tx: Tx, reminder_id: UUID) -> Reminder:
     known = await reminders.lock_reminder(tx, reminder_id)
     if known is None:
-        raise _unknown()
+        raise no_such_reminder()
     return known
 
 
-def _unknown() -> UserError:
-    return UserError("There is no such reminder.", command="headgate reminder list")
+def no_such_reminder() -> NotFound:
+    return NotFound("There is no such reminder.", command="headgate reminder list")

@@ -16,6 +16,7 @@ from headgate.domain.reminders.windows import DAY_MINUTES, Window, minute_text
 from headgate.kernel.ids import Ids
 from headgate.outflow.reminders import reminders as reminder_plans
 from headgate.outflow.reminders.drafts import Draft, check_words, draft_of
+from headgate.outflow.sending.controls import no_such_run
 from headgate.outflow.sending.endings import fired
 from headgate.outflow.sending.hold import wake_sender
 from headgate.storage.database import Tx
@@ -90,7 +91,7 @@ async def make_run(
     if run_id is not None and await get_run(tx, run_id) is not None:
         return run_id
     if reminder is None:
-        raise UserError("There is no such reminder.", command="headgate reminder list")
+        raise reminder_plans.no_such_reminder()
     if reminder.state == "archived":
         raise UserError(f"{reminder.title!r} is archived.", remedy="Take it out of the archive first.")
     if reminder.account_id is None:
@@ -181,7 +182,7 @@ async def make_remainder_run(
     family = await remainders.lock_family(tx, run_id)
     old = await remainders.get_old_run(tx, run_id)
     if old is None:
-        raise UserError("There is no such run.", remedy="It may have been deleted with its reminder.")
+        raise no_such_run()
     account = await _account(tx, account_id)
     _check_successor(old, account)
     run = NewRun(

@@ -6,14 +6,15 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 from headgate.domain.reminders.run_results import DeliveryState, RunState
 from headgate.domain.wall_time import find_zone
 from headgate.outflow.sending.endings import CANCELLED, Circumstances, end_run, window_of
 from headgate.outflow.sending.hold import wake_sender
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
-from headgate.storage.sending import run_controls, sending
+from headgate.storage.sending import run_controls, run_overview, sending
+from headgate.storage.sending.run_overview import RunLine
 from headgate.storage.sending.sending import DueRun
 
 ACTIVE: tuple[RunState, ...] = ("waiting", "running", "paused")
@@ -21,7 +22,7 @@ ACTIVE: tuple[RunState, ...] = ("waiting", "running", "paused")
 
 async def pause(tx: Tx, run_id: UUID) -> None:
     """Send nothing more of a run until it is resumed; its window closes all the same."""
-    run = await _get(tx, run_id)
+    run = await _locked(tx, run_id)
     if not await run_controls.pause_run(tx, run_id, reason="paused by a person"):
         raise _refusal(run, "paused")
     await publish(tx, Event("runs"))
@@ -29,7 +30,7 @@ async def pause(tx: Tx, run_id: UUID) -> None:
 
 async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
     """Let a paused run go on where it stopped."""
-    run = await _get(tx, run_id)
+    run = await _locked(tx, run_id)
     if run.state != "paused":
         raise _refusal(run, "resumed")
     if run.paused_by == "account":
@@ -43,7 +44,7 @@ async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
 
 async def cancel(tx: Tx, run_id: UUID, *, now: datetime) -> None:
     """Send nothing more of a run, ever; what is on its way arrives."""
-    run = await _get(tx, run_id)
+    run = await _locked(tx, run_id)
     if not await run_controls.cancel_run(tx, run_id, now=now):
         raise _refusal(run, "cancelled")
     await sending.skip_rest(tx, run_id, error=CANCELLED, now=now)
@@ -58,7 +59,7 @@ async def retry(
     tx: Tx, run_id: UUID, *, skipped: bool = False, uncertain: bool = False, now: datetime
 ) -> int:
     """Send again what failed, and if wished what was skipped or is uncertain; return how many deliveries."""
-    run = await _get(tx, run_id)
+    run = await _locked(tx, run_id)
     if run.state in {*ACTIVE, "missed"}:
         raise _refusal(run, "tried again")
     if successor := await run_controls.find_remainder(tx, run_id):
@@ -80,7 +81,7 @@ async def retry(
 
 async def resolve(tx: Tx, run_id: UUID, delivery: int, *, arrived: bool, now: datetime) -> None:
     """Take a person's word for an uncertain message: it arrived, or it is to be sent again."""
-    run = await _get(tx, run_id)
+    run = await _locked(tx, run_id)
     if arrived:
         await run_controls.accept_uncertain(tx, run_id, delivery, now=now)
     if not await run_controls.take_up_deliveries(tx, run_id, ["uncertain"], delivery=delivery):
@@ -97,10 +98,22 @@ async def resolve(tx: Tx, run_id: UUID, delivery: int, *, arrived: bool, now: da
         await end_run(tx, run, Circumstances(), now=now, announced=True)
 
 
-async def _get(tx: Tx, run_id: UUID) -> DueRun:
+async def get_run(tx: Tx, run_id: UUID) -> RunLine:
+    """Return a run with its counts."""
+    run = await run_overview.get_run(tx, run_id)
+    if run is None:
+        raise no_such_run()
+    return run
+
+
+def no_such_run() -> NotFound:
+    return NotFound("There is no such run.", command="headgate run list")
+
+
+async def _locked(tx: Tx, run_id: UUID) -> DueRun:
     run = await sending.lock_run(tx, run_id)
     if run is None:
-        raise UserError("There is no such run.", command="headgate run list")
+        raise no_such_run()
     return run
 
 

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from headgate.domain.errors import Elsewhere, UserError
+from headgate.domain.errors import Elsewhere, NotFound, UserError
 from headgate.domain.pacing import LanePlan, Pace
 from headgate.outflow.reminders.preflight import SEND, LanePlans
 from headgate.outflow.sending.resting import changed_pace
-from headgate.storage.channels.channels import Account, set_established
+from headgate.storage.channels.channels import Account, list_accounts, set_established
 from headgate.storage.database import Tx
 from headgate.storage.lanes import lanes
 from headgate.storage.lanes.lanes import LaneChange, LaneRow
@@ -54,6 +54,13 @@ class PaceWish:
     @property
     def paces(self) -> bool:
         return self.per_minute is not None or self.burst is not None or self.daily_cap is not None
+
+
+async def get_account(tx: Tx, account_id: UUID) -> Account:
+    for account in await list_accounts(tx):
+        if account.id == account_id:
+            return account
+    raise NotFound("There is no such account.", command="headgate account list")
 
 
 async def get_pace(tx: Tx, account: Account, plans_of: LanePlans, *, changes: int = 20) -> SendingPace:

@@ -9,11 +9,9 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from headgate.domain.pacing import Cause
-from headgate.outflow.sending.pace import PaceWish, SendingPace, change_pace, get_pace
-from headgate.storage.channels.channels import Account, AccountState, list_accounts
-from headgate.storage.database import Tx
+from headgate.outflow.sending.pace import PaceWish, SendingPace, change_pace, get_account, get_pace
+from headgate.storage.channels.channels import AccountState, list_accounts
 from headgate.web.door import Routes, scope
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite, Site
 
 routes = Routes("/api/v1", in_schema=True)
@@ -100,7 +98,7 @@ async def list_all(site: CurrentSite) -> AccountsAnswer:
 async def show_pace(site: CurrentSite, account_id: UUID) -> PaceAnswer:
     """Tell how fast an account sends, why, and how that changed."""
     async with site.transaction() as tx:
-        account = await _known(tx, account_id)
+        account = await get_account(tx, account_id)
         return PaceAnswer.of(await get_pace(tx, account, site.parts.plans_of), site)
 
 
@@ -108,15 +106,8 @@ async def show_pace(site: CurrentSite, account_id: UUID) -> PaceAnswer:
 async def set_pace(site: CurrentSite, account_id: UUID, body: PaceBody) -> PaceAnswer:
     """Set how fast an account sends, also while it is sending; defaults do not change it any more."""
     async with site.transaction() as tx:
-        account = await _known(tx, account_id)
+        account = await get_account(tx, account_id)
         await change_pace(
             tx, account, PaceWish(**body.model_dump()), site.parts.plans_of, now=site.parts.clock.now()
         )
         return PaceAnswer.of(await get_pace(tx, account, site.parts.plans_of), site)
-
-
-async def _known(tx: Tx, account_id: UUID) -> Account:
-    for account in await list_accounts(tx):
-        if account.id == account_id:
-            return account
-    raise not_found("There is no such account.")

@@ -8,14 +8,13 @@ from uuid import UUID
 from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 from headgate.domain.words.reasons import PACE_CAUSES
-from headgate.outflow.sending.pace import PaceWish, change_pace, get_pace
+from headgate.outflow.sending.pace import PaceWish, change_pace, get_account, get_pace
 from headgate.storage.channels.channels import list_accounts
 from headgate.storage.lanes.account_overview import list_account_lines
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import ADMIN, SIGNED_IN, Routes
-from headgate.web.pages.known import known_account
 from headgate.web.parts import CurrentSite, Site
 
 routes = Routes()
@@ -44,8 +43,10 @@ async def set_pace(
             daily_cap=int(_number(daily_cap, "The daily cap")) if daily_cap.strip() else "none",
         )
         async with site.transaction() as tx:
-            account = await known_account(tx, account_id)
+            account = await get_account(tx, account_id)
             await change_pace(tx, account, wish, site.parts.plans_of, now=site.parts.clock.now())
+    except NotFound:
+        raise
     except UserError as error:
         return await _page(site, caller, problems={account_id: str(error)})
     return RedirectResponse("/accounts", status_code=303)

@@ -7,14 +7,11 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from headgate.outflow.reminders.runs import make_run, make_test_run
-from headgate.storage.database import Tx
-from headgate.storage.reminders.reminder_overview import get_reminder
 from headgate.web.api.reminders.forecasts import OutlookAnswer
 from headgate.web.api.reminders.reminders import DraftBody
 from headgate.web.api.reminders.runs import FullRunAnswer, answer_run
 from headgate.web.api.reminders.targets import MANY_IDS_BYTES
 from headgate.web.door import Routes, scope
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
@@ -63,7 +60,6 @@ async def foresee(
 ) -> OutlookAnswer:
     """Tell what will become of the next fire of a reminder, or with `at_once` of a run that begins now."""
     async with site.transaction() as tx:
-        await _check_known(tx, reminder_id)
         return OutlookAnswer.of(await site.preflight.of_reminder(tx, reminder_id, at_once=at_once))
 
 
@@ -75,7 +71,6 @@ async def run_now(site: CurrentSite, reminder_id: UUID, beside: bool = False) ->
     """
     now = site.parts.clock.now()
     async with site.transaction() as tx:
-        await _check_known(tx, reminder_id)
         run_id = await make_run(
             tx, reminder_id, trigger="person", fire_at=now, now=now, ids=site.parts.ids, beside=beside
         )
@@ -86,13 +81,7 @@ async def run_now(site: CurrentSite, reminder_id: UUID, beside: bool = False) ->
 async def test(site: CurrentSite, reminder_id: UUID, body: TargetBody) -> FullRunAnswer:
     """Send a reminder to one group, before everything else and at any hour."""
     async with site.transaction() as tx:
-        await _check_known(tx, reminder_id)
         run_id = await make_test_run(
             tx, reminder_id, body.target_id, ids=site.parts.ids, now=site.parts.clock.now()
         )
         return await answer_run(tx, run_id)
-
-
-async def _check_known(tx: Tx, reminder_id: UUID) -> None:
-    if await get_reminder(tx, reminder_id) is None:
-        raise not_found("There is no such reminder.")

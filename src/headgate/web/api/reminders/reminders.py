@@ -15,19 +15,16 @@ from headgate.outflow.reminders import reminders
 from headgate.outflow.reminders.drafts import Draft, DraftPart, draft_of
 from headgate.outflow.reminders.previews import Preview, preview
 from headgate.outflow.reminders.reminders import Saved
-from headgate.storage.database import Tx
 from headgate.storage.reminders.reminder_overview import (
     FullReminder,
     ReminderLine,
     ReminderPlace,
-    get_reminder,
     list_reminders,
 )
 from headgate.storage.reminders.reminders import Reminder
 from headgate.web.api.reminders.targets import MANY_IDS_BYTES
 from headgate.web.cursors import read_reminder_place, write_reminder_place
 from headgate.web.door import Routes, scope
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
@@ -225,7 +222,7 @@ async def create(site: CurrentSite, body: DraftBody) -> FullReminderAnswer:
     """Plan a reminder; it fires from now on."""
     async with site.transaction() as tx:
         saved = await reminders.create(tx, body.draft(), ids=site.parts.ids, now=site.parts.clock.now())
-        return FullReminderAnswer.of(await _known(tx, saved.id), saved)
+        return FullReminderAnswer.of(await reminders.get(tx, saved.id), saved)
 
 
 @routes.post("/reminders/preview", door=scope("read"), tags=["reminders"], largest_body_bytes=MANY_IDS_BYTES)
@@ -239,14 +236,14 @@ async def preview_draft(site: CurrentSite, body: DraftBody) -> PreviewAnswer:
 async def get(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
     """Show a reminder with all that belongs to it."""
     async with site.transaction() as tx:
-        return FullReminderAnswer.of(await _known(tx, reminder_id))
+        return FullReminderAnswer.of(await reminders.get(tx, reminder_id))
 
 
 @routes.get("/reminders/{reminder_id}/preview", door=scope("read"), tags=["reminders"])
 async def preview_kept(site: CurrentSite, reminder_id: UUID) -> PreviewAnswer:
     """Show when a reminder fires next, and what its first groups will read."""
     async with site.transaction() as tx:
-        draft = draft_of(await _known(tx, reminder_id))
+        draft = draft_of(await reminders.get(tx, reminder_id))
         return PreviewAnswer.of(await preview(tx, draft, now=site.parts.clock.now(), known=True))
 
 
@@ -256,66 +253,52 @@ async def preview_kept(site: CurrentSite, reminder_id: UUID) -> PreviewAnswer:
 async def update(site: CurrentSite, reminder_id: UUID, body: DraftBody) -> FullReminderAnswer:
     """Replace all that a reminder plans; a run under way goes on as it began."""
     async with site.transaction() as tx:
-        await _known(tx, reminder_id)
         saved = await reminders.update(tx, reminder_id, body.draft(), now=site.parts.clock.now())
-        return FullReminderAnswer.of(await _known(tx, reminder_id), saved)
+        return FullReminderAnswer.of(await reminders.get(tx, reminder_id), saved)
 
 
 @routes.post("/reminders/{reminder_id}/pause", door=scope("write"), tags=["reminders"])
 async def pause(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
     """Let a reminder fire no more until it is resumed."""
     async with site.transaction() as tx:
-        await _known(tx, reminder_id)
         await reminders.pause(tx, reminder_id, now=site.parts.clock.now())
-        return FullReminderAnswer.of(await _known(tx, reminder_id))
+        return FullReminderAnswer.of(await reminders.get(tx, reminder_id))
 
 
 @routes.post("/reminders/{reminder_id}/resume", door=scope("write"), tags=["reminders"])
 async def resume(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
     """Let a reminder fire again; what it missed meanwhile is not made up for."""
     async with site.transaction() as tx:
-        await _known(tx, reminder_id)
         await reminders.resume(tx, reminder_id, now=site.parts.clock.now())
-        return FullReminderAnswer.of(await _known(tx, reminder_id))
+        return FullReminderAnswer.of(await reminders.get(tx, reminder_id))
 
 
 @routes.post("/reminders/{reminder_id}/archive", door=scope("write"), tags=["reminders"])
 async def archive(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
     """Put a reminder away; it fires no more."""
     async with site.transaction() as tx:
-        await _known(tx, reminder_id)
         await reminders.archive(tx, reminder_id, now=site.parts.clock.now())
-        return FullReminderAnswer.of(await _known(tx, reminder_id))
+        return FullReminderAnswer.of(await reminders.get(tx, reminder_id))
 
 
 @routes.post("/reminders/{reminder_id}/unarchive", door=scope("write"), tags=["reminders"])
 async def unarchive(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
     """Take a reminder out of the archive; it is paused then."""
     async with site.transaction() as tx:
-        await _known(tx, reminder_id)
         await reminders.unarchive(tx, reminder_id, now=site.parts.clock.now())
-        return FullReminderAnswer.of(await _known(tx, reminder_id))
+        return FullReminderAnswer.of(await reminders.get(tx, reminder_id))
 
 
 @routes.post("/reminders/{reminder_id}/duplicate", door=scope("write"), status_code=201, tags=["reminders"])
 async def duplicate(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
     """Make a paused copy."""
     async with site.transaction() as tx:
-        await _known(tx, reminder_id)
         new_id = await reminders.duplicate(tx, reminder_id, ids=site.parts.ids, now=site.parts.clock.now())
-        return FullReminderAnswer.of(await _known(tx, new_id))
+        return FullReminderAnswer.of(await reminders.get(tx, new_id))
 
 
 @routes.delete("/reminders/{reminder_id}", door=scope("write"), status_code=204, tags=["reminders"])
 async def delete(site: CurrentSite, reminder_id: UUID) -> None:
     """Delete a reminder with its history; refused while a run of it is under way."""
     async with site.transaction() as tx:
-        await _known(tx, reminder_id)
         await reminders.delete(tx, reminder_id)
-
-
-async def _known(tx: Tx, reminder_id: UUID) -> FullReminder:
-    full = await get_reminder(tx, reminder_id)
-    if full is None:
-        raise not_found("There is no such reminder.")
-    return full

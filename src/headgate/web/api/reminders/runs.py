@@ -20,7 +20,6 @@ from headgate.storage.sending.run_overview import (
     RunLine,
     RunPlace,
     get_figures,
-    get_run,
     list_deliveries,
     list_runs,
 )
@@ -208,7 +207,7 @@ async def list_of_run(
 ) -> DeliveriesAnswer:
     """List what came of each group, in the order in which they are sent to."""
     async with site.transaction() as tx:
-        await known_run(tx, run_id)
+        await controls.get_run(tx, run_id)
         found = await list_deliveries(tx, run_id, state=state, after=after, limit=limit + 1)
     lines = found[:limit]
     following = lines[-1].number if len(found) > limit else None
@@ -219,7 +218,7 @@ async def list_of_run(
 async def foresee(site: CurrentSite, run_id: UUID) -> OutlookAnswer:
     """Tell when a run under way will end, and whom it will not reach."""
     async with site.transaction() as tx:
-        outlook = await site.preflight.of_run(tx, await known_run(tx, run_id))
+        outlook = await site.preflight.of_run(tx, await controls.get_run(tx, run_id))
     if outlook is None:
         raise not_found("The run has ended, or lost its account: there is nothing to forecast.")
     return OutlookAnswer.of(outlook)
@@ -229,7 +228,6 @@ async def foresee(site: CurrentSite, run_id: UUID) -> OutlookAnswer:
 async def pause(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
     """Send nothing more of a run until it is resumed; its window closes all the same."""
     async with site.transaction() as tx:
-        await known_run(tx, run_id)
         await controls.pause(tx, run_id)
         return await answer_run(tx, run_id)
 
@@ -238,7 +236,6 @@ async def pause(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
 async def resume(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
     """Let a paused run go on where it stopped."""
     async with site.transaction() as tx:
-        await known_run(tx, run_id)
         await controls.resume(tx, run_id, now=_now(site))
         return await answer_run(tx, run_id)
 
@@ -247,7 +244,6 @@ async def resume(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
 async def cancel(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
     """Send nothing more of a run, ever; what is on its way arrives."""
     async with site.transaction() as tx:
-        await known_run(tx, run_id)
         await controls.cancel(tx, run_id, now=_now(site))
         return await answer_run(tx, run_id)
 
@@ -257,7 +253,6 @@ async def retry(site: CurrentSite, run_id: UUID, body: RetryBody | None = None) 
     """Send again what failed in a run that has ended; what was sent is not sent again."""
     wish = body or RetryBody()
     async with site.transaction() as tx:
-        await known_run(tx, run_id)
         await controls.retry(tx, run_id, skipped=wish.skipped, uncertain=wish.uncertain, now=_now(site))
         return await answer_run(tx, run_id)
 
@@ -266,7 +261,6 @@ async def retry(site: CurrentSite, run_id: UUID, body: RetryBody | None = None) 
 async def resolve(site: CurrentSite, run_id: UUID, body: ResolveBody) -> FullRunAnswer:
     """Say what became of a message of which nobody knows whether it was sent."""
     async with site.transaction() as tx:
-        await known_run(tx, run_id)
         await controls.resolve(tx, run_id, body.delivery, arrived=body.arrived, now=_now(site))
         return await answer_run(tx, run_id)
 
@@ -275,7 +269,6 @@ async def resolve(site: CurrentSite, run_id: UUID, body: ResolveBody) -> FullRun
 async def pass_on(site: CurrentSite, run_id: UUID, body: RemainderBody) -> FullRunAnswer:
     """Let another account send what a run has not delivered; the answer is the new run."""
     async with site.transaction() as tx:
-        await known_run(tx, run_id)
         new_id = await make_remainder_run(
             tx,
             run_id,
@@ -289,17 +282,10 @@ async def pass_on(site: CurrentSite, run_id: UUID, body: RemainderBody) -> FullR
 
 async def answer_run(tx: Tx, run_id: UUID) -> FullRunAnswer:
     """Return all that is told of a run."""
-    run = await known_run(tx, run_id)
+    run = await controls.get_run(tx, run_id)
     figures = await get_figures(tx, run_id)
     causes = [CauseAnswer(**vars(cause)) for cause in await count_errors(tx, run_id)]
     return FullRunAnswer(run=RunAnswer.of(run), causes=causes, **vars(figures))
-
-
-async def known_run(tx: Tx, run_id: UUID) -> RunLine:
-    run = await get_run(tx, run_id)
-    if run is None:
-        raise not_found("There is no such run.")
-    return run
 
 
 def _now(site: Site) -> datetime:

@@ -13,17 +13,15 @@ from headgate.domain.breaker import Breaker, BreakerState, state_of
 from headgate.domain.streams.schedule import Tier
 from headgate.domain.words.listing_words import TROUBLES, Trouble, look_reason_text, tier_text
 from headgate.intake.listings.host_pace import get_host, set_host_pace
-from headgate.intake.listings.series import check_now, pin_source
+from headgate.intake.listings.series import check_now, get_source_state, pin_source
 from headgate.kernel.logs import mask_url
 from headgate.storage.channels.channel_overview import FIRST, ChannelPlace
-from headgate.storage.database import Tx
 from headgate.storage.listings.listing_overview import (
     HostState,
     ListingPlace,
     ListingState,
     TierChange,
     TroubledListing,
-    get_listing_states,
     list_hosts,
     list_listings,
     list_tier_changes,
@@ -31,7 +29,6 @@ from headgate.storage.listings.listing_overview import (
 )
 from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import Routes, scope
-from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
@@ -200,7 +197,7 @@ async def list_all(
 async def get(site: CurrentSite, channel_id: UUID) -> ListingAnswer:
     """Tell how a listing stands."""
     async with site.transaction() as tx:
-        return ListingAnswer.of(await _known(tx, channel_id), now=site.parts.clock.now())
+        return ListingAnswer.of(await get_source_state(tx, channel_id), now=site.parts.clock.now())
 
 
 @routes.post("/listings/{channel_id}/look", door=scope("write"), tags=["listings"])
@@ -209,7 +206,7 @@ async def look(site: CurrentSite, channel_id: UUID) -> ListingAnswer:
     now = site.parts.clock.now()
     async with site.transaction() as tx:
         await check_now(tx, [channel_id], now=now)
-        return ListingAnswer.of(await _known(tx, channel_id), now=now)
+        return ListingAnswer.of(await get_source_state(tx, channel_id), now=now)
 
 
 @routes.put("/listings/{channel_id}/tier", door=scope("write"), tags=["listings"])
@@ -218,7 +215,7 @@ async def set_tier(site: CurrentSite, channel_id: UUID, body: TierWish) -> Listi
     now = site.parts.clock.now()
     async with site.transaction() as tx:
         await pin_source(tx, channel_id, body.tier, now=now)
-        return ListingAnswer.of(await _known(tx, channel_id), now=now)
+        return ListingAnswer.of(await get_source_state(tx, channel_id), now=now)
 
 
 @routes.get("/listings/{channel_id}/tier-changes", door=scope("read"), tags=["listings"])
@@ -227,7 +224,7 @@ async def list_changes(
 ) -> TierChangesAnswer:
     """List how often and why a listing's tier changed, the last first."""
     async with site.transaction() as tx:
-        await _known(tx, channel_id)
+        await get_source_state(tx, channel_id)
         found = await list_tier_changes(tx, channel_id, limit=limit)
     return TierChangesAnswer(changes=[TierChangeAnswer.of(change) for change in found])
 
@@ -258,10 +255,3 @@ async def set_pace(site: CurrentSite, platform: str, name: str, body: HostPaceBo
         per_minute = None if body.per_minute == "default" else body.per_minute
         host = await set_host_pace(tx, parts.links, host, per_minute=per_minute, clock=parts.clock)
         return HostAnswer.of(host, now=parts.clock.now())
-
-
-async def _known(tx: Tx, channel_id: UUID) -> ListingState:
-    found = await get_listing_states(tx, [channel_id])
-    if not found:
-        raise not_found("There is no such listing.")
-    return found[0]

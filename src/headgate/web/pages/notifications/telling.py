@@ -13,6 +13,7 @@ from fastapi.responses import RedirectResponse
 from headgate.domain.errors import UserError
 from headgate.domain.reminders.windows import minute_text, parse_minute
 from headgate.domain.text import typed_text
+from headgate.domain.wall_time import list_zones
 from headgate.outflow.notifications import follows
 from headgate.outflow.notifications.inbox import change_settings
 from headgate.storage.database import Tx
@@ -22,7 +23,6 @@ from headgate.storage.notifications.push_addresses import list_addresses
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_follow_place, write_follow_place
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.known import list_zones
 from headgate.web.pages.notifications.following import MAX_LANGUAGES, read_switches
 from headgate.web.parts import CurrentSite, Site
 

@@ -13,9 +13,10 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import NotFound, UserError
 from headgate.domain.reminders.recurrence import Schedule
 from headgate.domain.reminders.templates import VARIABLES
+from headgate.domain.wall_time import list_zones
 from headgate.outflow.reminders import reminders, targets
 from headgate.outflow.reminders.drafts import MAX_PARTS, MAX_TARGETS, MAX_TEXT, MAX_TITLE
 from headgate.outflow.reminders.media import MAX_MEDIA_BYTES, add_media, check_size
@@ -28,7 +29,6 @@ from headgate.storage.reminders.target_lists import list_lists
 from headgate.storage.reminders.targets import search_targets
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.known import known_reminder, list_zones
 from headgate.web.pages.reminders.reminder_form import DAYS, REPEATS, Typed, read_typed
 from headgate.web.pages.reminders.reminder_judging import judge, look_ahead
 from headgate.web.parts import CurrentSite, Site
@@ -83,7 +83,7 @@ async def change_new(request: Request, site: CurrentSite, caller: CurrentCaller)
 @routes.get("/reminders/{reminder_id}/edit", door=SIGNED_IN)
 async def show_known(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -> Response:
     async with site.transaction() as tx:
-        full = await known_reminder(tx, reminder_id)
+        full = await reminders.get(tx, reminder_id)
     return await _page(site, caller, Sheet(Typed.of(full), full.reminder))
 
 
@@ -92,7 +92,7 @@ async def change_known(
     request: Request, site: CurrentSite, caller: CurrentCaller, reminder_id: UUID
 ) -> Response:
     async with site.transaction() as tx:
-        full = await known_reminder(tx, reminder_id)
+        full = await reminders.get(tx, reminder_id)
     return await _answer(request, site, caller, full.reminder)
 
 
@@ -199,6 +199,8 @@ async def _save(site: Site, caller: Caller, sheet: Sheet) -> Response:
                 saved = await reminders.create(tx, judged.draft, ids=site.parts.ids, now=now)
             else:
                 saved = await reminders.update(tx, sheet.reminder.id, judged.draft, now=now)
+    except NotFound:
+        raise
     except UserError as error:
         return await _page(site, caller, replace(sheet, problems={"all": str(error)}), status=422)
     return RedirectResponse(f"/reminders/{saved.id}", status_code=303)

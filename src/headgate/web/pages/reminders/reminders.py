@@ -26,7 +26,6 @@ from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_reminder_place, write_reminder_place
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.decisions import Choice, Decision, ask
-from headgate.web.pages.known import known_reminder
 from headgate.web.parts import CurrentSite, Site
 
 routes = Routes()
@@ -101,7 +100,7 @@ async def duplicate(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID)
 @routes.get("/reminders/{reminder_id}/delete", door=SIGNED_IN)
 async def ask_delete(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -> Response:
     async with site.transaction() as tx:
-        known = (await known_reminder(tx, reminder_id)).reminder
+        known = (await reminders.get(tx, reminder_id)).reminder
     decision = Decision(
         about=known.title,
         back=f"/reminders/{reminder_id}",
@@ -127,7 +126,7 @@ async def delete(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) ->
 async def ask_run(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -> Response:
     """Tell what would become of a run that begins now, before it does."""
     async with site.transaction() as tx:
-        known = (await known_reminder(tx, reminder_id)).reminder
+        known = (await reminders.get(tx, reminder_id)).reminder
         try:
             outlook = await site.preflight.of_reminder(tx, reminder_id, at_once=True)
             texts, warning = [outlook.text, *outlook.advice], ""
@@ -182,7 +181,7 @@ async def run_now(
 @routes.get("/reminders/{reminder_id}/test", door=SIGNED_IN)
 async def ask_test(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -> Response:
     async with site.transaction() as tx:
-        known = (await known_reminder(tx, reminder_id)).reminder
+        known = (await reminders.get(tx, reminder_id)).reminder
         found = await search_targets(tx, account_id=known.account_id, limit=MAX_SUGGESTED)
     decision = Decision(
         about=known.title,
@@ -206,7 +205,7 @@ async def send_test(
     now = site.parts.clock.now()
 
     async def begin(tx: Tx) -> str:
-        platform = (await known_reminder(tx, reminder_id)).reminder.platform
+        platform = (await reminders.get(tx, reminder_id)).reminder.platform
         target_id = await _find_one(tx, typed_text(target), platform=platform)
         return f"/runs/{await make_test_run(tx, reminder_id, target_id, ids=site.parts.ids, now=now)}"
 
@@ -232,7 +231,6 @@ async def _change(
     """Do something to a reminder and go where it leads; if it cannot be done, show why beside it."""
     try:
         async with site.transaction() as tx:
-            await known_reminder(tx, reminder_id)
             target = await act(tx)
     except UserError as error:
         return await _page(site, caller, reminder_id, problem=str(error))
@@ -243,7 +241,7 @@ async def _change(
 async def _page(site: Site, caller: Caller, reminder_id: UUID, *, problem: str = "") -> Response:
     now = site.parts.clock.now()
     async with site.transaction() as tx:
-        full = await known_reminder(tx, reminder_id)
+        full = await reminders.get(tx, reminder_id)
         seen, outlook, trouble = await _foresee(site, tx, full)
         runs = await list_runs(tx, reminder_id=reminder_id, limit=HISTORY + 1)
     known = full.reminder

@@ -29,7 +29,6 @@ from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_run_place, write_run_place
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.decisions import Choice, Decision, Tick, ask
-from headgate.web.pages.known import known_run
 from headgate.web.pages.reminders.progress import stripes
 from headgate.web.parts import CurrentSite, Site
 from headgate.web.wording import amount
@@ -102,7 +101,7 @@ async def resume(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Resp
 @routes.get("/runs/{run_id}/cancel", door=SIGNED_IN)
 async def ask_cancel(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Response:
     async with site.transaction() as tx:
-        run = await known_run(tx, run_id)
+        run = await controls.get_run(tx, run_id)
     decision = Decision(
         about=run.title,
         back=f"/runs/{run_id}",
@@ -124,7 +123,7 @@ async def cancel(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Resp
 @routes.get("/runs/{run_id}/retry", door=SIGNED_IN)
 async def ask_retry(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Response:
     async with site.transaction() as tx:
-        run = await known_run(tx, run_id)
+        run = await controls.get_run(tx, run_id)
     ticks: list[Tick] = []
     if run.skipped:
         label = f"Also {amount(run.skipped, 'skipped one')}"
@@ -180,7 +179,7 @@ async def resolve(
 @routes.get("/runs/{run_id}/remainder", door=SIGNED_IN)
 async def ask_remainder(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Response:
     async with site.transaction() as tx:
-        run = await known_run(tx, run_id)
+        run = await controls.get_run(tx, run_id)
         accounts = await list_accounts(tx)
     mine = next((one.platform for one in accounts if one.id == run.account_id), None)
     others = [one for one in accounts if one.id != run.account_id and mine in (None, one.platform)]
@@ -242,7 +241,6 @@ async def _change(
     """Do something to a run and go where it leads; if it cannot be done, show why beside the run."""
     try:
         async with site.transaction() as tx:
-            await known_run(tx, run_id)
             target = await act(tx)
     except UserError as error:
         return await _page(site, caller, run_id, problem=str(error))
@@ -259,7 +257,7 @@ async def _page(
     problem: str = "",
 ) -> Response:
     async with site.transaction() as tx:
-        run = await known_run(tx, run_id)
+        run = await controls.get_run(tx, run_id)
         figures = await get_figures(tx, run_id)
         causes = await count_errors(tx, run_id)
         outlook = await site.preflight.of_run(tx, run)
