@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 from headgate.dev.bench import app
 from headgate.dev.bench.ground import at_database
-from headgate.dev.bench.ingest import Sizes as IngestSizes
-from headgate.dev.bench.jobs import Sizes
+from headgate.dev.bench.ingest import IngestSizes
+from headgate.dev.bench.jobs import JobSizes
 from headgate.dev.bench.measuring import Report, delay_line, percentile, print_report, rate_line
-from headgate.dev.bench.plan import Sizes as PlanSizes
-from headgate.dev.bench.sweep import Sizes as SweepSizes
+from headgate.dev.bench.plan import PlanSizes
+from headgate.dev.bench.sweep import SweepSizes
 
 KEYS = {
     "drain_per_s",
@@ -114,7 +114,7 @@ def test_ingest_is_measured_against_batches_and_single_rows() -> None:
 
 @pytest.mark.once
 def test_the_default_sizes_are_those_of_the_bounds() -> None:
-    assert Sizes() == Sizes(jobs=20_000, rounds=3, pickups=200)
+    assert JobSizes() == JobSizes(jobs=20_000, rounds=3, pickups=200)
     assert SweepSizes() == SweepSizes(topics=1_086, channels=50, changed=40)
     assert PlanSizes() == PlanSizes(streams=1_000_000, plans=400)
     assert IngestSizes() == IngestSizes(messages=20_000, rounds=3, live=300)

@@ -11,7 +11,7 @@ from test_bench import on_server
 from typer.testing import CliRunner
 
 from headgate.dev.bench import app
-from headgate.dev.bench.accounts import Sizes, lane_ratio
+from headgate.dev.bench.accounts import AccountSizes, lane_ratio
 from headgate.dev.bench.accounts_process import BURST, PER_MINUTE
 
 __all__ = ["on_server"]
@@ -53,4 +53,4 @@ def test_an_account_that_sent_nothing_has_the_ratio_zero() -> None:
 
 
 def test_the_default_sizes_are_those_of_the_bounds() -> None:
-    assert Sizes() == Sizes(accounts=(1, 4, 8, 16), seconds=9.0, long_seconds=50.0)
+    assert AccountSizes() == AccountSizes(accounts=(1, 4, 8, 16), seconds=9.0, long_seconds=50.0)

@@ -14,7 +14,7 @@ from headgate.outflow.notifications.inbox import change_settings
 from headgate.storage.notifications import notifications
 from headgate.storage.notifications.follows import Subject, Switches
 from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
-from headgate.storage.notifications.notifications import NEWEST, Place
+from headgate.storage.notifications.notifications import NEWEST, NotificationCursor
 
 
 async def told_of(telling: TellingBench, *entries: Entry | str) -> tuple[UUID, UUID, UUID]:
@@ -53,7 +53,7 @@ async def test_pages_hold_everything_once_newest_first(telling: TellingBench) ->
         lambda tx, below=below: inbox.list_page(tx, user_id=user, below=below, limit=3)
     ):
         seen += [one.body for one in page]
-        below = Place(page[-1].at, page[-1].id)
+        below = NotificationCursor(page[-1].at, page[-1].id)
     assert seen == [f"Chapter {number} · Asura" for number in range(7, 0, -1)]
 
 

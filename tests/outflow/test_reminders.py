@@ -17,7 +17,7 @@ from headgate.outflow.reminders import targets as outflow_targets
 from headgate.outflow.reminders.drafts import Draft, DraftPart
 from headgate.outflow.reminders.previews import preview
 from headgate.outflow.reminders.reminders import Saved
-from headgate.storage.reminders.reminder_overview import ReminderPlace, list_reminders
+from headgate.storage.reminders.reminder_overview import ReminderCursor, list_reminders
 from headgate.storage.reminders.targets import note_targets
 
 
@@ -250,7 +250,7 @@ async def test_reminders_are_listed_newest_first_page_by_page(plans: PlansBench)
     await plans.do(lambda tx: reminders.pause(tx, made[0], now=plans.now))
     first = await plans.do(lambda tx: list_reminders(tx, limit=2))
     assert [line.title for line in first] == ["R2", "R1"]
-    place = ReminderPlace(first[-1].created_at, first[-1].id)
+    place = ReminderCursor(first[-1].created_at, first[-1].id)
     rest = await plans.do(lambda tx: list_reminders(tx, below=place, limit=2))
     assert [(line.title, line.parts, line.targets, line.last_run_state) for line in rest] == [
         ("R0", 1, 1, None)

@@ -10,7 +10,7 @@ from plans_bench import PlansBench
 from headgate.domain.reminders.run_results import Tally
 from headgate.outflow.reminders.drafts import DraftPart
 from headgate.storage.sending import run_overview
-from headgate.storage.sending.run_overview import ACTIVE_STATES, PartLine, RunLine, RunPlace
+from headgate.storage.sending.run_overview import ACTIVE_STATES, PartLine, RunCursor, RunLine
 
 TWO_PARTS = (DraftPart("Dear {group}"), DraftPart("Goodbye"))
 
@@ -51,10 +51,10 @@ async def test_pages_of_runs_neither_repeat_nor_lose_any_of_one_moment(plans: Pl
     reminder_id = await plans.create("a")
     made = [await plans.run_now(reminder_id) for _ in range(5)]
     seen: list[RunLine] = []
-    place: RunPlace | None = None
+    place: RunCursor | None = None
     while page := await plans.do(lambda tx, below=place: run_overview.list_runs(tx, below=below, limit=2)):
         seen += page
-        place = RunPlace(page[-1].created_at, page[-1].id)
+        place = RunCursor(page[-1].created_at, page[-1].id)
     assert [run.id for run in seen] == sorted(made, reverse=True)
 
 

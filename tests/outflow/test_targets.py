@@ -9,7 +9,7 @@ from headgate.domain.errors import UserError
 from headgate.outflow.reminders import targets as outflow_targets
 from headgate.storage.reminders.reminder_overview import list_reminders
 from headgate.storage.reminders.target_lists import list_lists, list_members
-from headgate.storage.reminders.targets import FIRST, Refreshed, TargetPlace, find_targets, search_targets
+from headgate.storage.reminders.targets import FIRST, Refreshed, TargetCursor, find_targets, search_targets
 
 
 async def test_targets_follow_what_the_account_sees(plans: PlansBench) -> None:
@@ -72,7 +72,7 @@ async def test_pages_of_targets_hold_each_once_also_among_equal_titles(plans: Pl
     place = FIRST
     while page := await plans.do(lambda tx, at=place: search_targets(tx, after=at, limit=2)):
         seen += [one.key for one in page]
-        place = TargetPlace(page[-1].title, page[-1].id)
+        place = TargetCursor(page[-1].title, page[-1].id)
     assert sorted(seen) == [f"g{number}" for number in range(7)]
 
 

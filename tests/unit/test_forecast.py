@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from zones import zoned_moments
 
 from headgate.domain.pacing import LaneState, Pace, grant_permits
-from headgate.domain.reminders.forecast import HORIZON, AtClose, Forecast, Plan, Queued, advice, forecast
+from headgate.domain.reminders.forecast import (
+    HORIZON,
+    AtClose,
+    Forecast,
+    PlannedRun,
+    Queued,
+    advice,
+    forecast,
+)
 from headgate.domain.reminders.lane_steps import BATCH
 from headgate.domain.reminders.windows import Window
 
@@ -27,12 +35,12 @@ def lane(pace: Pace = ESTABLISHED, *, established: bool = True) -> LaneState:
 
 def plan(
     messages: int, window: Window = WHOLE, *, at_close: AtClose = "stop", parts: int = 1, hours: float = 0
-) -> Plan:
-    return Plan(messages, parts, window, at_close, NOW + timedelta(hours=hours))
+) -> PlannedRun:
+    return PlannedRun(messages, parts, window, at_close, NOW + timedelta(hours=hours))
 
 
 def cast(
-    mine: Plan, *others: Queued, on: LaneState | None = None, speed: float = 1, now: datetime = NOW
+    mine: PlannedRun, *others: Queued, on: LaneState | None = None, speed: float = 1, now: datetime = NOW
 ) -> Forecast:
     return forecast(on or lane(), now=now, mine=mine, others=others, pace_of_clock=speed)
 
@@ -159,7 +167,7 @@ class Asking:
         return [edge for edge in edges if edge > at]
 
 
-def ask_for_each(state: LaneState, mine: Plan, others: list[Queued]) -> Asking:
+def ask_for_each(state: LaneState, mine: PlannedRun, others: list[Queued]) -> Asking:
     run = Asking(mine.messages, mine.window, mine.at_close == "carry", mine.starts_at)
     turns = [Asking(other.messages, other.window, other.at_close == "carry", NOW) for other in others]
     turns.append(run)
@@ -286,7 +294,7 @@ def test_a_run_that_goes_on_anyway_hears_how_to_end_at_once() -> None:
 
 def test_no_end_is_named_that_would_open_the_window_earlier_and_close_it_on_the_run() -> None:
     evening = NOW + timedelta(hours=11)
-    mine = Plan(32_000, 1, DAY, "stop", evening)
+    mine = PlannedRun(32_000, 1, DAY, "stop", evening)
     on = LaneState.created(ESTABLISHED, established=True, at_s=evening.timestamp())
     assert cast(mine, on=on, now=evening).wider_end is None
 
@@ -306,7 +314,7 @@ def test_the_advised_window_would_do(
     if start == end:
         return
     on = LaneState.created(Pace(40), established=True, at_s=now.timestamp())
-    mine = Plan(messages, 1, Window(start, end, zone), "stop", now)
+    mine = PlannedRun(messages, 1, Window(start, end, zone), "stop", now)
     for line in advice(cast(mine, on=on, now=now), mine, []):
         if line.startswith("A delivery window until "):
             hour, minute = line.removeprefix("A delivery window until ")[:5].split(":")

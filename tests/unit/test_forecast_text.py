@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from headgate.domain.reminders.forecast import Forecast, Plan
+from headgate.domain.reminders.forecast import Forecast, PlannedRun
 from headgate.domain.reminders.windows import Window
 from headgate.domain.words.forecast_text import in_words
 
@@ -17,7 +17,7 @@ PACE = "The pace of the account does not allow more."
 CAP = "The daily cap of the account is reached before that."
 NOON = datetime(2026, 3, 2, 4, tzinfo=UTC)
 """In Kuala Lumpur."""
-PLAN = Plan(2000, 2, Window(zone=PLACE), "stop", NOON)
+PLAN = PlannedRun(2000, 2, Window(zone=PLACE), "stop", NOON)
 
 
 def foreseen(**values: object) -> Forecast:
@@ -64,5 +64,5 @@ def test_other_runs_on_the_account_are_named() -> None:
 
 
 def test_nothing_to_send_and_one_group_are_said_so() -> None:
-    assert in_words(foreseen(), Plan(0, 1, Window(), "stop", NOON)) == "There is nothing left to send."
-    assert "1 group, done by about" in in_words(foreseen(), Plan(2, 2, Window(), "stop", NOON))
+    assert in_words(foreseen(), PlannedRun(0, 1, Window(), "stop", NOON)) == "There is nothing left to send."
+    assert "1 group, done by about" in in_words(foreseen(), PlannedRun(2, 2, Window(), "stop", NOON))

@@ -13,7 +13,7 @@ from headgate.domain.listings.polling import PollReason
 from headgate.domain.listings.rhythm import LookReason
 from headgate.domain.streams.schedule_knobs import Knobs
 from headgate.domain.words.listing_words import (
-    ListingFacts,
+    ListingHealth,
     breaker_text,
     health_of,
     interval_text,
@@ -23,7 +23,7 @@ from headgate.domain.words.listing_words import (
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
-WELL = ListingFacts(enabled=True, gone=False, looked=True, watch=Breaker(), host=Breaker())
+WELL = ListingHealth(enabled=True, gone=False, looked=True, watch=Breaker(), host=Breaker())
 
 
 @pytest.mark.parametrize(
@@ -73,15 +73,15 @@ def test_a_breaker_is_told_by_what_happens_next() -> None:
     [
         (WELL, "good", "OK"),
         (replace(WELL, has_reader=False), "bad", "no account"),
-        (ListingFacts(False, True, True, Breaker(5), Breaker()), "off", "switched off"),
-        (ListingFacts(True, True, True, Breaker(5), Breaker()), "bad", "gone"),
-        (ListingFacts(True, False, True, Breaker(1), Breaker(5, 1, LATER)), "bad", "site away"),
-        (ListingFacts(True, False, True, Breaker(5, 1, LATER), Breaker()), "bad", "failing"),
-        (ListingFacts(True, False, True, Breaker(2), Breaker(2)), "warn", "failing"),
-        (ListingFacts(True, False, True, Breaker(), Breaker(2)), "warn", "site failing"),
-        (ListingFacts(True, False, False, Breaker(), Breaker()), "new", "not read yet"),
+        (ListingHealth(False, True, True, Breaker(5), Breaker()), "off", "switched off"),
+        (ListingHealth(True, True, True, Breaker(5), Breaker()), "bad", "gone"),
+        (ListingHealth(True, False, True, Breaker(1), Breaker(5, 1, LATER)), "bad", "site away"),
+        (ListingHealth(True, False, True, Breaker(5, 1, LATER), Breaker()), "bad", "failing"),
+        (ListingHealth(True, False, True, Breaker(2), Breaker(2)), "warn", "failing"),
+        (ListingHealth(True, False, True, Breaker(), Breaker(2)), "warn", "site failing"),
+        (ListingHealth(True, False, False, Breaker(), Breaker()), "new", "not read yet"),
     ],
 )
-def test_the_first_thing_that_is_wrong_is_told(standing: ListingFacts, kind: str, word: str) -> None:
+def test_the_first_thing_that_is_wrong_is_told(standing: ListingHealth, kind: str, word: str) -> None:
     health = health_of(standing, now=NOW)
     assert (health.kind, health.word) == (kind, word)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from zones import zoned_moments
 
-from headgate.domain.notifications.telling import Line, Message, compose, is_quiet, quiet_ends_at
+from headgate.domain.notifications.telling import NewsLine, PushMessage, compose, is_quiet, quiet_ends_at
 
 pytestmark = pytest.mark.once
 
@@ -22,10 +22,10 @@ def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def chapters(series: str, *numbers: str) -> list[Line]:
+def chapters(series: str, *numbers: str) -> list[NewsLine]:
     """Return a line for each number, the last one the newest."""
     return [
-        Line(
+        NewsLine(
             series,
             f"Chapter {number}: T{number}",
             f"https://x.test/{number}",
@@ -36,9 +36,9 @@ def chapters(series: str, *numbers: str) -> list[Line]:
     ]
 
 
-def items(channel: str, count: int, *, at: datetime = NOW) -> list[Line]:
+def items(channel: str, count: int, *, at: datetime = NOW) -> list[NewsLine]:
     return [
-        Line(
+        NewsLine(
             channel,
             f"pack {number}",
             f"https://x.test/{number}",
@@ -49,7 +49,7 @@ def items(channel: str, count: int, *, at: datetime = NOW) -> list[Line]:
     ]
 
 
-def body(*lines: Line, limit: int = 1000) -> str:
+def body(*lines: NewsLine, limit: int = 1000) -> str:
     return compose(lines, limit=limit).body
 
 
@@ -104,27 +104,27 @@ def test_it_is_quiet_exactly_until_the_end_that_is_told(
 
 
 def test_one_notification_is_itself() -> None:
-    assert compose(chapters("One Piece", "45"), limit=1000) == Message(
+    assert compose(chapters("One Piece", "45"), limit=1000) == PushMessage(
         "One Piece", "Chapter 45: T45\nhttps://x.test/45"
     )
 
 
 def test_many_of_one_series_are_told_as_a_range_with_the_link_of_the_newest() -> None:
-    assert compose(chapters("One Piece", "41", "42", "43", "44", "45"), limit=1000) == Message(
+    assert compose(chapters("One Piece", "41", "42", "43", "44", "45"), limit=1000) == PushMessage(
         "One Piece: 5 new chapters", "Chapters 41–45\nhttps://x.test/45"
     )
 
 
 def test_several_series_are_one_digest_newest_first() -> None:
     lines = [*chapters("One Piece", "41", "42", "43", "44"), *chapters("Berserk", "7")]
-    assert compose(lines, limit=1000) == Message(
+    assert compose(lines, limit=1000) == PushMessage(
         "5 new chapters in 2 series", "One Piece: chapters 41–44\nBerserk: Chapter 7: T7"
     )
 
 
 def test_series_and_channels_are_counted_each_in_their_words() -> None:
     lines = [*chapters("One Piece", "41"), *items("Packs", 497, at=NOW - timedelta(days=1))]
-    assert compose(lines, limit=1000) == Message(
+    assert compose(lines, limit=1000) == PushMessage(
         "1 new chapter in 1 series and 497 new items in 1 channel",
         "One Piece: Chapter 41: T41\nPacks: pack 496 and 496 more",
     )
@@ -147,7 +147,7 @@ def test_only_what_follows_each_other_is_a_range(numbers: tuple[str, ...], words
 
 
 def test_what_has_no_number_is_counted_with_the_rest() -> None:
-    extra = Line("Foo", "Extra", "", NOW - timedelta(days=1))
+    extra = NewsLine("Foo", "Extra", "", NOW - timedelta(days=1))
     assert body(*chapters("Foo", "1", "2"), extra).startswith("Chapters 1–2 and 1 more")
 
 
@@ -165,11 +165,11 @@ def test_what_does_not_fit_is_counted() -> None:
 
 
 def test_nothing_is_told_of_nothing() -> None:
-    assert compose([], limit=100) == Message("", "")
+    assert compose([], limit=100) == PushMessage("", "")
 
 
 LINES = st.builds(
-    Line,
+    NewsLine,
     st.sampled_from(["One Piece", "Berserk", "x" * 300, "", "A\nB"]),
     st.text(max_size=40),
     st.sampled_from(["", "https://x.test/1", "https://x.test/" + "y" * 300]),
@@ -180,7 +180,7 @@ LINES = st.builds(
 
 
 @given(st.lists(LINES, max_size=60), st.integers(0, 500))
-def test_a_message_keeps_its_limit_and_tells_no_half_link(lines: list[Line], limit: int) -> None:
+def test_a_message_keeps_its_limit_and_tells_no_half_link(lines: list[NewsLine], limit: int) -> None:
     message = compose(lines, limit=limit)
     assert len(message.title) + len(message.body) <= limit
     last = message.body.rpartition("\n")[2]

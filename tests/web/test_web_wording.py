@@ -11,7 +11,7 @@ from fastapi import HTTPException
 from headgate.access.password_rules import weakness
 from headgate.access.throttle import network_of
 from headgate.domain.text import typed_text
-from headgate.storage.catalogue.items import Place
+from headgate.storage.catalogue.items import LibraryCursor
 from headgate.storage.jobs.engine import QueueDepth
 from headgate.web.cursors import read_channel_place, read_place, write_place
 from headgate.web.pages.jobs import sum_up
@@ -77,7 +77,7 @@ def test_a_browser_is_recognised() -> None:
 
 
 def test_a_place_survives_its_way_to_the_microsecond() -> None:
-    place = Place(NOW + timedelta(microseconds=1), UUID(int=5))
+    place = LibraryCursor(NOW + timedelta(microseconds=1), UUID(int=5))
     assert read_place(write_place(place)) == place
 
 

@@ -15,7 +15,7 @@ _AT_ONCE = 2
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PasswordCheck:
     """Whether the password is right, and a better hash if the stored one is outdated."""
 
     right: bool
@@ -34,15 +34,15 @@ class Passwords:
         async with self._slots:
             return await asyncio.to_thread(self._hasher.hash, password)
 
-    async def verify(self, password: str, known_hash: str | None) -> Verdict:
+    async def verify(self, password: str, known_hash: str | None) -> PasswordCheck:
         """Check a password; without a hash to check against it takes as long and is wrong."""
         if known_hash is None:
             await self._verify(password, await self._decoy_hash())
-            return Verdict(right=False)
+            return PasswordCheck(right=False)
         if not await self._verify(password, known_hash):
-            return Verdict(right=False)
+            return PasswordCheck(right=False)
         outdated = self._hasher.check_needs_rehash(known_hash)
-        return Verdict(right=True, fresh_hash=await self.hash(password) if outdated else None)
+        return PasswordCheck(right=True, fresh_hash=await self.hash(password) if outdated else None)
 
     async def _verify(self, password: str, known_hash: str) -> bool:
         async with self._slots:

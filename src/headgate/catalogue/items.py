@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headgate.domain.text import containing
 from headgate.storage.catalogue import items
-from headgate.storage.catalogue.items import Item, LibraryCounts, Place
+from headgate.storage.catalogue.items import Item, LibraryCounts, LibraryCursor
 from headgate.storage.database import Tx
 
 COUNT_CAP = 10_000
@@ -21,16 +21,16 @@ class ItemPage:
     has_older: bool
 
     @property
-    def last(self) -> Place | None:
+    def last(self) -> LibraryCursor | None:
         """The place of the last item, below which the next page begins."""
         return place_of(self.items[-1]) if self.items else None
 
 
-def place_of(item: Item) -> Place:
-    return Place(item.caught_at, item.id)
+def place_of(item: Item) -> LibraryCursor:
+    return LibraryCursor(item.caught_at, item.id)
 
 
-async def list_page(tx: Tx, *, below: Place | None, search: str, limit: int) -> ItemPage:
+async def list_page(tx: Tx, *, below: LibraryCursor | None, search: str, limit: int) -> ItemPage:
     """Return the page below a place, or the first one."""
     found = await items.list_older_items(
         tx, below=below or items.NEWEST, pattern=containing(search), limit=limit + 1
@@ -38,7 +38,7 @@ async def list_page(tx: Tx, *, below: Place | None, search: str, limit: int) -> 
     return ItemPage(found[:limit], has_older=len(found) > limit)
 
 
-async def list_newest(tx: Tx, *, down_to: Place, search: str) -> ItemPage | None:
+async def list_newest(tx: Tx, *, down_to: LibraryCursor, search: str) -> ItemPage | None:
     """Return everything from the newest down to a place; nothing if that is too much for one answer."""
     found = await items.list_newest_items(
         tx, down_to=down_to, pattern=containing(search), limit=MAX_NEWEST + 1

@@ -18,7 +18,7 @@ from headgate.cli.help import install_plain_types
 
 
 @dataclass(frozen=True)
-class Entry:
+class Command:
     """A command of the table: where it is, and what `headgate --help` says of it."""
 
     target: str
@@ -35,42 +35,48 @@ LOOK_AFTER = "Maintain"
 MEASURE = "Measure and try"
 
 COMMANDS = {
-    "up": Entry("headgate.cli.up:up", "Run everything in one process.", RUN),
-    "demo": Entry("headgate.dev.demo:demo", "Run everything with a simulated world, in fast motion.", RUN),
-    "worker": Entry("headgate.cli.up:worker", "Run only the workers; any number, on any machine.", RUN),
-    "web": Entry("headgate.cli.up:web", "Run only the web server.", RUN),
-    "account": Entry("headgate.cli.account.account:app", "Sign accounts in and out.", FOLLOW),
-    "channel": Entry(
+    "up": Command("headgate.cli.up:up", "Run everything in one process.", RUN),
+    "demo": Command("headgate.dev.demo:demo", "Run everything with a simulated world, in fast motion.", RUN),
+    "worker": Command("headgate.cli.up:worker", "Run only the workers; any number, on any machine.", RUN),
+    "web": Command("headgate.cli.up:web", "Run only the web server.", RUN),
+    "account": Command("headgate.cli.account.account:app", "Sign accounts in and out.", FOLLOW),
+    "channel": Command(
         "headgate.cli.channel.channel:app", "Follow channels; scan, switch, remove them.", FOLLOW
     ),
-    "explain": Entry(
+    "explain": Command(
         "headgate.cli.channel.explain:explain", "Explain the state of a channel or series.", FOLLOW
     ),
-    "series": Entry("headgate.cli.series.series:app", "Follow series over all their sources.", FOLLOW),
-    "feed": Entry("headgate.cli.series.feed:app", "Follow feeds (RSS, Atom, JSON); OPML in and out.", FOLLOW),
-    "hosts": Entry(
+    "series": Command("headgate.cli.series.series:app", "Follow series over all their sources.", FOLLOW),
+    "feed": Command(
+        "headgate.cli.series.feed:app", "Follow feeds (RSS, Atom, JSON); OPML in and out.", FOLLOW
+    ),
+    "hosts": Command(
         "headgate.cli.series.hosts:app", "List the sites of feeds and series, and set their pace.", FOLLOW
     ),
-    "follow": Entry("headgate.cli.notifications.follow:app", "Choose what a user is notified of.", TELL),
-    "notifications": Entry(
+    "follow": Command("headgate.cli.notifications.follow:app", "Choose what a user is notified of.", TELL),
+    "notifications": Command(
         "headgate.cli.notifications.notifications:app", "List notifications; set quiet hours.", TELL
     ),
-    "push": Entry("headgate.cli.notifications.push:app", "Set where notifications are sent.", TELL),
-    "target": Entry("headgate.cli.reminder.targets:app", "Find groups to send to; keep them in lists.", SEND),
-    "reminder": Entry("headgate.cli.reminder.reminder:app", "Plan messages to groups, at a safe pace.", SEND),
-    "run": Entry("headgate.cli.run.run:app", "See what is being sent; pause, cancel, retry it.", SEND),
-    "doctor": Entry("headgate.cli.doctor:doctor", "Find problems and how to fix them.", LOOK_AFTER),
-    "config": Entry("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
-    "db": Entry("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),
-    "jobs": Entry("headgate.cli.jobs.jobs:app", "See jobs; retry or discard failed jobs.", LOOK_AFTER),
-    "miss": Entry(
+    "push": Command("headgate.cli.notifications.push:app", "Set where notifications are sent.", TELL),
+    "target": Command(
+        "headgate.cli.reminder.targets:app", "Find groups to send to; keep them in lists.", SEND
+    ),
+    "reminder": Command(
+        "headgate.cli.reminder.reminder:app", "Plan messages to groups, at a safe pace.", SEND
+    ),
+    "run": Command("headgate.cli.run.run:app", "See what is being sent; pause, cancel, retry it.", SEND),
+    "doctor": Command("headgate.cli.doctor:doctor", "Find problems and how to fix them.", LOOK_AFTER),
+    "config": Command("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
+    "db": Command("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),
+    "jobs": Command("headgate.cli.jobs.jobs:app", "See jobs; retry or discard failed jobs.", LOOK_AFTER),
+    "miss": Command(
         "headgate.cli.channel.misses:app",
         "See failed items; retry them.",
         LOOK_AFTER,
     ),
-    "user": Entry("headgate.cli.users:app", "Add, list and remove users.", LOOK_AFTER),
-    "bench": Entry("headgate.dev.bench:app", "Measure, each figure beside its floor.", MEASURE),
-    "sim": Entry("headgate.dev.sim:sim", "Run the product against seeded faults.", MEASURE),
+    "user": Command("headgate.cli.users:app", "Add, list and remove users.", LOOK_AFTER),
+    "bench": Command("headgate.dev.bench:app", "Measure, each figure beside its floor.", MEASURE),
+    "sim": Command("headgate.dev.sim:sim", "Run the product against seeded faults.", MEASURE),
 }
 
 

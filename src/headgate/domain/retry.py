@@ -29,7 +29,7 @@ class RetryPolicy:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RetryDecision:
     """What to do with a failed job, and why."""
 
     action: Literal["wait", "retry", "die"]
@@ -37,15 +37,15 @@ class Verdict:
     delay_s: float = 0.0
 
 
-def judge_failure(error: BaseException, *, attempt: int, policy: RetryPolicy) -> Verdict:
+def judge_failure(error: BaseException, *, attempt: int, policy: RetryPolicy) -> RetryDecision:
     """Decide by the error's class; unknown errors count as transient."""
     if isinstance(error, RateLimited):
-        return Verdict("wait", "the pace asks for it", min(error.retry_after_s, MAX_WAIT_S))
+        return RetryDecision("wait", "the pace asks for it", min(error.retry_after_s, MAX_WAIT_S))
     if isinstance(error, Elsewhere):
-        return Verdict("wait", "another worker can do it", ELSEWHERE_S)
+        return RetryDecision("wait", "another worker can do it", ELSEWHERE_S)
     if isinstance(error, WorkError) and not error.retryable:
-        return Verdict("die", "trying again would not help")
+        return RetryDecision("die", "trying again would not help")
     name = type(error).__name__
     if attempt >= policy.attempts_by_class.get(name, policy.max_attempts):
-        return Verdict("die", f"{attempt} attempts failed")
-    return Verdict("retry", f"attempt {attempt} failed", policy.delay_s(attempt))
+        return RetryDecision("die", f"{attempt} attempts failed")
+    return RetryDecision("retry", f"attempt {attempt} failed", policy.delay_s(attempt))

@@ -22,7 +22,7 @@ from headgate.kernel.logs import get_logger
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import Refused
 from headgate.storage.jobs import dead_letters, engine
-from headgate.storage.jobs.clock_repair import Steps, repair_clock_rewind
+from headgate.storage.jobs.clock_repair import ClockSteps, repair_clock_rewind
 from headgate.storage.lanes import breakers
 
 log = get_logger("jobs")
@@ -116,7 +116,7 @@ class Tick:
             letters = await dead_letters.count_open_by_class(tx)
             not_closed = await breakers.count_breakers(tx, now=now)
             measures.PUSHES_WAITING.set(await breakers.count_waiting_pushes(tx))
-        if steps != Steps():
+        if steps != ClockSteps():
             log.warning(
                 "a clock was set back; stored times were moved by as much",
                 product_s=steps.product.total_seconds(),

@@ -182,7 +182,7 @@ class Lanes:
             else:
                 return permit
 
-    async def _take(self, asked: Sequence[_Asked]) -> list[tuple[float, rows.Taken | None]]:
+    async def _take(self, asked: Sequence[_Asked]) -> list[tuple[float, rows.PermitGrant | None]]:
         """Take the permits of all who ask at the same moment in one statement."""
         async with self._database.autocommit() as tx:
             asked_at_s = self._clock.monotonic()
@@ -193,7 +193,7 @@ class Lanes:
             return [(asked_at_s, taken) for taken in await rows.take_permits(tx, wants)]
 
     def _permits(
-        self, owner: str, kind: str, taken: rows.Taken, *, asked_at_s: float, closes_at_s: float | None
+        self, owner: str, kind: str, taken: rows.PermitGrant, *, asked_at_s: float, closes_at_s: float | None
     ) -> list[Permit]:
         answered_at_s = self._clock.monotonic()
         epochs = dict(zip(taken.kinds, taken.epochs, strict=True))
@@ -210,7 +210,7 @@ class Lanes:
         ]
         return [permit for permit in permits if permit.due_at_s <= permit.void_at_s]
 
-    def _note_lanes(self, owner: str, taken: rows.Taken) -> None:
+    def _note_lanes(self, owner: str, taken: rows.PermitGrant) -> None:
         for kind, epoch, rate in zip(taken.kinds, taken.epochs, taken.rates, strict=True):
             self._note_lane(owner, kind, epoch=epoch, rate=rate)
 

@@ -39,7 +39,7 @@ _KIND = re.compile(r"^[a-z][a-z0-9_.]{0,39}$")
 _STREAMS = metrics.gauge("web_streams", "Open event streams.")
 
 
-class Told(NamedTuple):
+class PendingEvent(NamedTuple):
     """A kind, and the details of one event of it; events without details are one."""
 
     kind: str
@@ -51,19 +51,19 @@ class Client:
 
     def __init__(self, user_id: UUID) -> None:
         self.user_id = user_id
-        self._told: dict[Told, None] = {}
+        self._told: dict[PendingEvent, None] = {}
         self._wake = asyncio.Event()
 
     def offer(self, kind: str, shown: str = "") -> None:
         if len(self._told) >= _KINDS_AT_ONCE:
-            self._told = {Told(REFRESH): None, Told(SESSION_EVENT): None}
-        self._told[Told(kind, shown)] = None
+            self._told = {PendingEvent(REFRESH): None, PendingEvent(SESSION_EVENT): None}
+        self._told[PendingEvent(kind, shown)] = None
         self._wake.set()
 
     def wake(self) -> None:
         self._wake.set()
 
-    async def take(self, *, patience_s: float) -> list[Told]:
+    async def take(self, *, patience_s: float) -> list[PendingEvent]:
         """Return all that waits, or nothing when patience ends or the stream is to end."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
@@ -138,7 +138,7 @@ async def stream_events(site: Site, caller: Caller, *, resumed: bool) -> AsyncGe
             told = await client.take(patience_s=site.hub.heartbeat_s)
             doubted = not told or any(one.kind == SESSION_EVENT for one in told)
             if doubted and not await _is_signed_in(site, caller):
-                yield _event(Told(SIGNED_OUT), next(numbers))
+                yield _event(PendingEvent(SIGNED_OUT), next(numbers))
                 return
             yield "".join(_event(one, next(numbers)) for one in told if one.kind != SESSION_EVENT) or ": \n\n"
             await site.hub.pause()
@@ -146,7 +146,7 @@ async def stream_events(site: Site, caller: Caller, *, resumed: bool) -> AsyncGe
         site.hub.leave(client)
 
 
-def _event(told: Told, number: int) -> str:
+def _event(told: PendingEvent, number: int) -> str:
     return f"event: {told.kind}\nid: {number}\ndata: {told.shown or told.kind}\n\n"
 
 

@@ -30,7 +30,7 @@ TierOption = Annotated[
 
 
 @dataclass(frozen=True)
-class Place:
+class SettingsScope:
     """The layer that a command is about, and the channel through which it is looked at."""
 
     channel: NamedChannel | None
@@ -147,19 +147,21 @@ def _value(name: str, text: str) -> object:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-async def _place(tx: Tx, reference: str | None, *, topic: str, parent: bool, everything: bool) -> Place:
+async def _place(
+    tx: Tx, reference: str | None, *, topic: str, parent: bool, everything: bool
+) -> SettingsScope:
     if everything:
-        return Place(None, "everything")
+        return SettingsScope(None, "everything")
     if reference is None:
         raise UserError("Which channel?", remedy="Name one, or take --global for all.")
     named = await get_channel(tx, reference, with_parents=True)
     if topic:
-        return Place(named, "topic", topic)
-    return Place(named, "parent" if parent or named.kind == "parent" else "channel")
+        return SettingsScope(named, "topic", topic)
+    return SettingsScope(named, "parent" if parent or named.kind == "parent" else "channel")
 
 
 async def _plan(
-    tx: Tx, place: Place, *, tier: Tier | Literal["auto"] | None, floor: int | None, now: datetime
+    tx: Tx, place: SettingsScope, *, tier: Tier | Literal["auto"] | None, floor: int | None, now: datetime
 ) -> None:
     """Change how a stream is looked at; these are its own and are never inherited."""
     if place.kind != "channel":
@@ -173,7 +175,7 @@ async def _plan(
         typer.echo(f"The floor of {place.title} is {floor}.", err=True)
 
 
-async def _effective(tx: Tx, place: Place, stored: Stored) -> dict[str, Any]:
+async def _effective(tx: Tx, place: SettingsScope, stored: Stored) -> dict[str, Any]:
     """Return each setting with its value and where that comes from."""
     layers: list[tuple[str, Stored]] = []
     if place.kind == "everything":
@@ -193,7 +195,7 @@ async def _effective(tx: Tx, place: Place, stored: Stored) -> dict[str, Any]:
     return effective
 
 
-def _print(place: Place, document: Mapping[str, Mapping[str, Any]]) -> None:
+def _print(place: SettingsScope, document: Mapping[str, Mapping[str, Any]]) -> None:
     typer.echo(typer.style(f"Settings of {place.title}", bold=True))
     fields = ChannelSettings.model_fields
     print_table(

@@ -22,7 +22,7 @@ from headgate.outflow.notifications.inbox import change_settings
 from headgate.storage.access.users import UserLine
 from headgate.storage.database import Tx
 from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
-from headgate.storage.notifications.notifications import Notification, Place
+from headgate.storage.notifications.notifications import Notification, NotificationCursor
 
 app = typer.Typer(no_args_is_help=True, help="List notifications, mark them read, set quiet hours.")
 
@@ -115,7 +115,7 @@ async def _find(tx: Tx, references: Sequence[str], who: UserLine) -> list[UUID]:
     """Return the notifications of ids or of their ends."""
     wanted = [reference.lower() for reference in references]
     known: dict[str, UUID] = {}
-    below: Place | None = None
+    below: NotificationCursor | None = None
     while set(wanted) - set(known):
         page = await (
             inbox.list_page(tx, user_id=who.id, limit=_MAX)
@@ -126,7 +126,7 @@ async def _find(tx: Tx, references: Sequence[str], who: UserLine) -> list[UUID]:
             known.update({str(one.id): one.id, str(one.id)[-_ENDING:]: one.id})
         if len(page) < _MAX:
             break
-        below = Place(page[-1].at, page[-1].id)
+        below = NotificationCursor(page[-1].at, page[-1].id)
     for reference in wanted:
         if reference not in known:
             raise UserError(

@@ -24,8 +24,8 @@ from headgate.outflow.sending import controls
 from headgate.storage.database import Tx
 from headgate.storage.sending.run_overview import (
     ACTIVE_STATES,
+    RunCursor,
     RunLine,
-    RunPlace,
     list_deliveries,
     list_runs,
 )
@@ -65,7 +65,7 @@ def list_all(
                 reminder_id=(await get_reminder(tx, reminder)).id if reminder else None,
                 account_id=(await get_account(tx, account)).id if account else None,
                 states=ACTIVE_STATES if active else states or None,
-                below=None if last is None else RunPlace(last.created_at, last.id),
+                below=None if last is None else RunCursor(last.created_at, last.id),
                 limit=limit,
             )
         if as_json:

@@ -47,7 +47,7 @@ ToOption = Annotated[str, typer.Option("--to", metavar="SERIES", help="Add it to
 
 
 @dataclass(frozen=True)
-class Wish:
+class AddOptions:
     """What somebody wants a listing to bring, as it was typed."""
 
     query: str
@@ -99,7 +99,7 @@ def add(
     """Find a series and follow its source; with --to it is one more source of a series that is there."""
     if to and title:
         raise UserError("--to names a series that has its title.", remedy="Leave --title out.")
-    wish = Wish(
+    wish = AddOptions(
         query,
         platform=platform,
         series_title=title,
@@ -117,7 +117,7 @@ def add(
     at_desk(work)
 
 
-async def add_source(desk: Desk, wish: Wish) -> Done:
+async def add_source(desk: Desk, wish: AddOptions) -> Done:
     """Find what is meant, add it, and let it bring the series that is wanted."""
     check_entries(wish.pattern, wish.language)
     async with desk.database.transaction() as tx:
@@ -191,7 +191,7 @@ async def find(sources: ListingSources, platform: str, query: str) -> Sequence[F
         ) from error
 
 
-def choose(found: Sequence[FoundChannel], wish: Wish, platform: str) -> FoundChannel:
+def choose(found: Sequence[FoundChannel], wish: AddOptions, platform: str) -> FoundChannel:
     """Return the one that is meant: the only one, the picked one, or what a person at the terminal says."""
     shown = mask_url(wish.query)
     if not found:

@@ -17,10 +17,10 @@ from headgate.cli.phrases import count_of
 from headgate.cli.series import listing_text
 from headgate.cli.series.adding import (
     FEEDS,
+    AddOptions,
     PatternOption,
     PickOption,
     ToOption,
-    Wish,
     add_source,
     open_sources,
     say_added,
@@ -63,7 +63,9 @@ def add(
     """Follow a feed; its entries become posts, or chapters of a series with --series, --to or --pattern."""
     if series and to:
         raise UserError("--series makes a series, --to names one.", remedy="Take one of them.")
-    wish = Wish(address, platform=FEEDS, title=title, series_title=series, to=to, pattern=pattern, pick=pick)
+    wish = AddOptions(
+        address, platform=FEEDS, title=title, series_title=series, to=to, pattern=pattern, pick=pick
+    )
 
     async def work(desk: Desk) -> None:
         say_added(await add_source(desk, wish), as_json=as_json)

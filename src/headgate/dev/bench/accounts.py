@@ -22,7 +22,7 @@ from headgate.dev.bench.accounts_process import (
     sender_names,
 )
 from headgate.dev.bench.ground import open_ground
-from headgate.dev.bench.measuring import Line, Report, delay_line
+from headgate.dev.bench.measuring import Figure, Report, delay_line
 from headgate.domain.reminders.windows import Window
 from headgate.kernel.clock import RealClock
 from headgate.kernel.ids import Ids
@@ -40,7 +40,7 @@ _CLOCK = RealClock()
 
 
 @dataclass(frozen=True)
-class Sizes:
+class AccountSizes:
     """How much is measured; one of the measurements is so long that every sender's turn ends in it."""
 
     accounts: tuple[int, ...] = (1, 4, 8, 16)
@@ -62,7 +62,7 @@ class Measured:
         return f"accounts_{self.accounts}_processes_{self.processes}"
 
 
-async def measure_accounts(sizes: Sizes) -> Report:
+async def measure_accounts(sizes: AccountSizes) -> Report:
     """Measure all numbers of accounts in one process and in two."""
     measured: list[Measured] = []
     plan = [(accounts, processes) for processes in (1, 2) for accounts in sizes.accounts]
@@ -164,7 +164,7 @@ def lane_ratio(times: Sequence[datetime]) -> float:
     return (len(paced) - 1) / minutes / PER_MINUTE
 
 
-def _report(sizes: Sizes, measured: Sequence[Measured]) -> Report:
+def _report(sizes: AccountSizes, measured: Sequence[Measured]) -> Report:
     worst = min(one.lane_ratio for one in measured)
     firsts_ms = [one.first_message_ms for one in measured if one.first_message_ms is not None]
     first_ms = max(firsts_ms, default=None)
@@ -188,8 +188,8 @@ def _report(sizes: Sizes, measured: Sequence[Measured]) -> Report:
     return Report("accounts", "Accounts that send at once", values, lines, [note])
 
 
-def _line(one: Measured) -> Line:
-    return Line(
+def _line(one: Measured) -> Figure:
+    return Figure(
         what=f"{one.accounts} accounts, {one.processes} process{'es' if one.processes > 1 else ''}",
         figure=f"{one.lane_ratio * PER_MINUTE:.1f}/min",
         floor=f"{PER_MINUTE:g}/min",

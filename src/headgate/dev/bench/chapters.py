@@ -22,7 +22,7 @@ from headgate.connectors.lacking import ListingLink
 from headgate.connectors.protocol import FoundChannel, LaneDefault, Link, Manifest, Question, SignedIn
 from headgate.dev.bench.chapter_floors import MAKE_TABLES, Rows, chapter_job_kind, measure_rows
 from headgate.dev.bench.ground import open_ground
-from headgate.dev.bench.measuring import Line, Report, rate_line
+from headgate.dev.bench.measuring import Figure, Report, rate_line
 from headgate.domain.errors import Transient, WorkError
 from headgate.domain.listings.listings import Entry, Listed
 from headgate.intake.listings.sources import ListingSources, NewSource
@@ -47,7 +47,7 @@ BEGAN = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ChapterSizes:
     """How much is measured."""
 
     series: int = 1_000
@@ -60,7 +60,7 @@ class Sizes:
         return max(1, round(self.chapters * NEW_SHARE))
 
 
-class Site(ListingLink):
+class InstantSite(ListingLink):
     """Answers at once with what it has."""
 
     platform = "site"
@@ -95,7 +95,7 @@ class SiteConnector:
         """Nobody is signed in."""
 
     async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
-        return Site(self._answers)
+        return InstantSite(self._answers)
 
     def host_of(self, listing: str) -> str:
         return "site.example"
@@ -108,7 +108,7 @@ class SiteConnector:
 
 
 @dataclass
-class Rates:
+class ChapterRates:
     """What the rounds gave, a second."""
 
     ours: list[float] = field(default_factory=list[float])
@@ -117,7 +117,7 @@ class Rates:
 
 
 @dataclass
-class Bench:
+class ChapterBench:
     """The product on a database with many series."""
 
     url: str
@@ -229,13 +229,13 @@ def make_entry(series: int, number: int) -> Entry:
     )
 
 
-async def measure_chapters(sizes: Sizes) -> Report:
+async def measure_chapters(sizes: ChapterSizes) -> Report:
     """Measure looks at series in a database made for it."""
     answers = {
         f"series-{n}": [make_entry(n, number) for number in range(1, sizes.chapters + 1)]
         for n in range(sizes.series)
     }
-    rates, exactness = Rates(), Exactness()
+    rates, exactness = ChapterRates(), Exactness()
     async with open_bench(answers) as bench:
         with progress_bar("Measuring chapters", total=sizes.rounds + 1) as advance:
             await bench.follow_all(BEGAN + timedelta(days=sizes.chapters, hours=1))
@@ -252,7 +252,7 @@ async def measure_chapters(sizes: Sizes) -> Report:
 
 
 @asynccontextmanager
-async def open_bench(answers: dict[str, list[Entry]]) -> AsyncGenerator[Bench, None]:
+async def open_bench(answers: dict[str, list[Entry]]) -> AsyncGenerator[ChapterBench, None]:
     """Put the product and a site on a fresh database."""
     async with open_ground() as url, await connect(url, name="headgate bench") as connection:
         await connection.set_autocommit(True)
@@ -269,13 +269,15 @@ async def open_bench(answers: dict[str, list[Entry]]) -> AsyncGenerator[Bench, N
                 randomness=Randomness(1),
                 connectors={"site": SiteConnector(answers)},
             )
-            yield Bench(url, connection, parts, answers)
+            yield ChapterBench(url, connection, parts, answers)
             await parts.links.close()
         finally:
             await database.close()
 
 
-async def _measure_round(bench: Bench, sizes: Sizes, round_: int, rates: Rates, exactness: Exactness) -> None:
+async def _measure_round(
+    bench: ChapterBench, sizes: ChapterSizes, round_: int, rates: ChapterRates, exactness: Exactness
+) -> None:
     first = sizes.chapters + round_ * sizes.new + 1
     new = [
         (bench.channels[key], make_entry(n, number))
@@ -296,11 +298,11 @@ async def _measure_round(bench: Bench, sizes: Sizes, round_: int, rates: Rates, 
     rates.jobs.append(await bench.per_chapter(new))
 
 
-def _rows(bench: Bench) -> Rows:
+def _rows(bench: ChapterBench) -> Rows:
     return [(bench.channels[key], entries) for key, entries in bench.answers.items()]
 
 
-def _report(sizes: Sizes, rates: Rates, exactness: Exactness, *, server_version: str) -> Report:
+def _report(sizes: ChapterSizes, rates: ChapterRates, exactness: Exactness, *, server_version: str) -> Report:
     ours, floor, jobs = median(rates.ours), median(rates.floor), median(rates.jobs)
     values = {
         "chapters_per_s": round(ours, 1),
@@ -322,14 +324,14 @@ def _report(sizes: Sizes, rates: Rates, exactness: Exactness, *, server_version:
     }
     lines = [
         rate_line("chapters looked at again", per_s=ours, floor_per_s=floor, least_ratio=MIN_RATIO),
-        Line(
+        Figure(
             "beside a job for each chapter",
             f"{ours / jobs:,.0f} times",
             floor=f"{jobs:,.0f}/s",
             bound=f"≥ {MIN_TIMES:g} times",
             ok=ours / jobs >= MIN_TIMES,
         ),
-        Line(
+        Figure(
             "rows written, notifications",
             f"{exactness.rows_written:,}, {exactness.notifications:,}",
             floor=f"{exactness.rows_changed:,}, {exactness.expected_notifications:,}",

@@ -19,7 +19,7 @@ from headgate.cli.output import progress_bar
 from headgate.connectors.protocol import CallKind, LaneDefault
 from headgate.dev.bench.floors import measure_commit_floor
 from headgate.dev.bench.ground import open_ground
-from headgate.dev.bench.measuring import Line, Report, rate_line
+from headgate.dev.bench.measuring import Figure, Report, rate_line
 from headgate.dev.bench.paced import Paced
 from headgate.domain.reminders.windows import Window
 from headgate.kernel.clock import RealClock
@@ -38,7 +38,7 @@ _UNPACED = LaneDefault(per_minute=60_000, burst=30_000)
 
 
 @dataclass(frozen=True)
-class Sizes:
+class FanoutSizes:
     """How much is measured."""
 
     targets: int = 1_000
@@ -46,7 +46,7 @@ class Sizes:
     rounds: int = 3
 
 
-async def measure_fanout(sizes: Sizes, paced: Mapping[str, Paced]) -> Report:
+async def measure_fanout(sizes: FanoutSizes, paced: Mapping[str, Paced]) -> Report:
     """Measure the cost of messages with the limit off, and report it with the paced fan-outs."""
     rates: list[float] = []
     floors: list[float] = []
@@ -112,7 +112,7 @@ async def _has_open_runs(connection: Any) -> bool:
     return row is not None and row[0]
 
 
-def _report(sizes: Sizes, paced: Mapping[str, Paced], *, rate: float, floor: float) -> Report:
+def _report(sizes: FanoutSizes, paced: Mapping[str, Paced], *, rate: float, floor: float) -> Report:
     values: dict[str, Any] = {}
     for name, played in paced.items():
         values |= played.values if not name else {name: played.values}
@@ -141,10 +141,10 @@ def _report(sizes: Sizes, paced: Mapping[str, Paced], *, rate: float, floor: flo
     return Report("fanout", f"Fan-out to {sizes.targets:,} groups", values, lines, notes)
 
 
-def _paced_lines(name: str, played: Paced) -> list[Line]:
+def _paced_lines(name: str, played: Paced) -> list[Figure]:
     sound = not played.outcome.failures and not played.outcome.doubled and not played.outcome.uncertain
     return [
-        Line(
+        Figure(
             what=name.replace("_", " "),
             figure=f"{played.outcome.virtual_s:,.0f} s",
             floor=f"{played.limit_s:,.0f} s",
@@ -152,7 +152,7 @@ def _paced_lines(name: str, played: Paced) -> list[Line]:
             bound=f"ratio ≤ {MAX_OVER_LIMIT:g}, none twice",
             ok=played.ratio <= MAX_OVER_LIMIT and sound,
         ),
-        Line(
+        Figure(
             what="  statements a message",
             figure=f"{played.statements:.2f}",
             bound=f"≤ {MAX_STATEMENTS:g}",

@@ -20,7 +20,7 @@ from headgate.connectors.protocol import FoundChannel
 from headgate.dev.bench.feed_reader import WORKERS, OtherReader, open_reader
 from headgate.dev.bench.feed_server import open_feeds
 from headgate.dev.bench.ground import open_ground
-from headgate.dev.bench.measuring import Line, Report, rate_line
+from headgate.dev.bench.measuring import Figure, Report, rate_line
 from headgate.intake.listings.sources import ListingSources, NewSource
 from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import load_settings
@@ -36,7 +36,7 @@ select (select count(*) from listing where polls < {polls:d})
 
 
 @dataclass(frozen=True)
-class Sizes:
+class FeedSizes:
     """How much is measured."""
 
     feeds: int = 1_000
@@ -55,7 +55,7 @@ class _Measured:
     reader_entries: int
 
 
-async def measure_feeds(sizes: Sizes) -> Report:
+async def measure_feeds(sizes: FeedSizes) -> Report:
     """Measure polls of feeds in a database made for it."""
     with progress_bar("Measuring feeds", total=2 + sizes.rounds) as advance:
         async with open_feeds(sizes.feeds, sizes.entries) as urls, open_reader(urls) as reader:
@@ -137,7 +137,7 @@ async def _count(parts: Parts, sql: str) -> int:
     return int(row["count"])
 
 
-def _report(sizes: Sizes, measured: _Measured) -> Report:
+def _report(sizes: FeedSizes, measured: _Measured) -> Report:
     expected = sizes.feeds * sizes.entries
     exact = measured.entries == measured.distinct == measured.reader_entries == expected
     polls = sizes.feeds * sizes.rounds
@@ -161,7 +161,7 @@ def _report(sizes: Sizes, measured: _Measured) -> Report:
     lines = [
         rate_line("first polls", per_s=first_per_s, floor_per_s=reader_first_per_s, least_ratio=MIN_FIRST),
         rate_line("unchanged polls", per_s=idle_per_s, floor_per_s=reader_idle_per_s, least_ratio=MIN_IDLE),
-        Line("entries", f"{measured.entries:,}", floor=f"{expected:,}", bound="exactly", ok=exact),
+        Figure("entries", f"{measured.entries:,}", floor=f"{expected:,}", bound="exactly", ok=exact),
     ]
     title = f"{sizes.feeds:,} feeds of {sizes.entries} entries, a host each"
     note = f"The floor is the library `reader` with {WORKERS} workers on the same server."

@@ -32,7 +32,7 @@ def unpaced_profile() -> Profile:
 
 
 @dataclass
-class Product:
+class BenchProduct:
     """One process's parts on a database, and its account on the simulated platform."""
 
     parts: Parts
@@ -75,7 +75,7 @@ class Product:
 
 
 @asynccontextmanager
-async def open_product(url: str, clock: Clock, world: World) -> AsyncGenerator[Product, None]:
+async def open_product(url: str, clock: Clock, world: World) -> AsyncGenerator[BenchProduct, None]:
     """Start the product on a database; doing so again on the same one is a restart."""
     database = Database(url, clock, name="headgate bench")
     await database.open()
@@ -89,7 +89,7 @@ async def open_product(url: str, clock: Clock, world: World) -> AsyncGenerator[P
             connectors={PLATFORM: SimulatedConnector(world)},
         )
         async with await connect(url, name="headgate bench") as connection:
-            yield Product(parts, Stepper(parts.execution, connection, uuid4(), HEARTBEAT_S))
+            yield BenchProduct(parts, Stepper(parts.execution, connection, uuid4(), HEARTBEAT_S))
         await parts.links.close()
     finally:
         await database.close()

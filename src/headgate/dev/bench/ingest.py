@@ -15,7 +15,7 @@ from time import perf_counter
 from uuid import UUID
 
 from headgate.cli.output import progress_bar
-from headgate.dev.bench.followed import READER, SEED, Product, open_product, unpaced_profile
+from headgate.dev.bench.followed import READER, SEED, BenchProduct, open_product, unpaced_profile
 from headgate.dev.bench.ground import open_ground
 from headgate.dev.bench.ingest_floors import measure_batches, measure_rows, read_rows
 from headgate.dev.bench.measuring import Report, delay_line, percentile, rate_line
@@ -57,7 +57,7 @@ select count(*) from sighting s join item i on i.id = s.item_id where s.channel_
 
 
 @dataclass(frozen=True)
-class Sizes:
+class IngestSizes:
     """How much is measured."""
 
     messages: int = 20_000
@@ -66,7 +66,7 @@ class Sizes:
 
 
 @dataclass
-class Rates:
+class IngestRates:
     """What the rounds gave, a second."""
 
     ours: list[float] = field(default_factory=list[float])
@@ -75,12 +75,12 @@ class Rates:
 
 
 @dataclass
-class Bench:
+class IngestBench:
     """The product on a database that is emptied between measurements."""
 
     url: str
     connection: Connection
-    product: Product
+    product: BenchProduct
     world: World
     account: AccountRef
 
@@ -145,7 +145,7 @@ class Bench:
             await asyncio.gather(running, return_exceptions=True)
 
 
-async def measure_ingest(sizes: Sizes) -> Report:
+async def measure_ingest(sizes: IngestSizes) -> Report:
     """Measure everything about taking in, in a database made for it."""
     clock = RealClock()
     world = _build_world(sizes)
@@ -155,7 +155,7 @@ async def measure_ingest(sizes: Sizes) -> Report:
             await connect(url, name="headgate bench") as connection,
             open_product(url, clock, world) as product,
         ):
-            bench = Bench(url, connection, product, world, await product.follow())
+            bench = IngestBench(url, connection, product, world, await product.follow())
             rates = await _measure_rounds(bench, sizes, lambda: advance(1))
             await bench.clear()
             delays_ms = await bench.live_ms(count=sizes.live)
@@ -164,7 +164,7 @@ async def measure_ingest(sizes: Sizes) -> Report:
     return _report(sizes, rates, delays_ms, server_version=version.split()[0])
 
 
-def _build_world(sizes: Sizes) -> World:
+def _build_world(sizes: IngestSizes) -> World:
     # Late events are the platform's doing, and would be counted as ours.
     world = World(SEED, RealClock(), unpaced_profile().but(late_chance=0.0))
     world.add_account(READER)
@@ -181,9 +181,9 @@ def _stream_of(round_number: int) -> str:
     return f"forum-{round_number}"
 
 
-async def _measure_rounds(bench: Bench, sizes: Sizes, step: Callable[[], None]) -> Rates:
+async def _measure_rounds(bench: IngestBench, sizes: IngestSizes, step: Callable[[], None]) -> IngestRates:
     channel_ids = await bench.product.channel_ids()
-    rates = Rates()
+    rates = IngestRates()
     for number in range(sizes.rounds):
         key = _stream_of(number)
         channel_id, messages = channel_ids[key], bench.world.messages(key)
@@ -203,7 +203,7 @@ async def _measure_rounds(bench: Bench, sizes: Sizes, step: Callable[[], None]) 
     return rates
 
 
-def _report(sizes: Sizes, rates: Rates, delays_ms: list[float], *, server_version: str) -> Report:
+def _report(sizes: IngestSizes, rates: IngestRates, delays_ms: list[float], *, server_version: str) -> Report:
     ours, floor, rows = median(rates.ours), median(rates.floor), median(rates.rows)
     p50_ms, p95_ms = percentile(delays_ms, 0.5), percentile(delays_ms, 0.95)
     values = {

@@ -51,7 +51,7 @@ insert into bench_effect (key) select unnest(%(key)s::text[])
 
 
 @dataclass(frozen=True)
-class Sizes:
+class JobSizes:
     """How much is measured."""
 
     jobs: int = 20_000
@@ -68,7 +68,7 @@ class Sizes:
 
 
 @dataclass
-class Rates:
+class JobRates:
     """What the rounds gave, a second."""
 
     drain: list[float] = field(default_factory=list[float])
@@ -79,7 +79,7 @@ class Rates:
 
 
 @dataclass
-class Bench:
+class JobBench:
     """A database to measure on."""
 
     url: str
@@ -193,14 +193,14 @@ def _effect(key: str) -> Statement:
     return Statement(Q["insert_effect"], {"key": key})
 
 
-async def measure_jobs(sizes: Sizes) -> Report:
+async def measure_jobs(sizes: JobSizes) -> Report:
     """Measure everything about jobs in a database made for it."""
     async with open_ground() as url, await connect(url, name="headgate bench") as connection:
         await connection.execute("create table bench_effect (key text not null)")
         database = Database(url, RealClock(), size=CONNECTIONS, name="headgate bench")
         await database.open()
         try:
-            bench = Bench(url, connection, database)
+            bench = JobBench(url, connection, database)
             rates, delays_ms = await _measure_all(bench, sizes)
         finally:
             await database.close()
@@ -208,8 +208,8 @@ async def measure_jobs(sizes: Sizes) -> Report:
     return _report(sizes, rates, delays_ms, server_version=version.split()[0])
 
 
-async def _measure_all(bench: Bench, sizes: Sizes) -> tuple[Rates, list[float]]:
-    rates = Rates()
+async def _measure_all(bench: JobBench, sizes: JobSizes) -> tuple[JobRates, list[float]]:
+    rates = JobRates()
     with progress_bar("Measuring jobs", total=sizes.rounds * 5 + 1) as advance:
         for _ in range(sizes.rounds):
             await _measure_round(bench, sizes, rates, lambda: advance(1))
@@ -218,7 +218,7 @@ async def _measure_all(bench: Bench, sizes: Sizes) -> tuple[Rates, list[float]]:
     return rates, delays_ms
 
 
-async def _measure_round(bench: Bench, sizes: Sizes, rates: Rates, step: Callable[[], None]) -> None:
+async def _measure_round(bench: JobBench, sizes: JobSizes, rates: JobRates, step: Callable[[], None]) -> None:
     rates.floor.append(await asyncio.to_thread(measure_drain_floor, bench.url, count=sizes.jobs))
     step()
     rates.drain.append(await bench.drain(do_nothing, count=sizes.jobs))
@@ -231,7 +231,7 @@ async def _measure_round(bench: Bench, sizes: Sizes, rates: Rates, step: Callabl
     step()
 
 
-def _report(sizes: Sizes, rates: Rates, delays_ms: list[float], *, server_version: str) -> Report:
+def _report(sizes: JobSizes, rates: JobRates, delays_ms: list[float], *, server_version: str) -> Report:
     drain, floor = median(rates.drain), median(rates.floor)
     fenced, fenced_tx, floor_tx = median(rates.fenced), median(rates.fenced_tx), median(rates.floor_tx)
     p50_ms, p99_ms = percentile(delays_ms, 0.5), percentile(delays_ms, 0.99)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from headgate.cli.output import progress_bar
-from headgate.dev.bench.followed import READER, SEED, Product, open_product, unpaced_profile
+from headgate.dev.bench.followed import READER, SEED, BenchProduct, open_product, unpaced_profile
 from headgate.dev.bench.ground import open_ground
-from headgate.dev.bench.measuring import Line, Report, percentile
+from headgate.dev.bench.measuring import Figure, Report, percentile
 from headgate.intake.streams.live import LiveIntake
 from headgate.kernel.clock import VirtualClock
 from headgate.lanes.links import AccountRef
@@ -56,7 +56,7 @@ class Run:
 
     world: World
     clock: VirtualClock
-    product: Product
+    product: BenchProduct
     account: AccountRef
     live: LiveIntake | None
     listener: LinkListener
@@ -128,7 +128,7 @@ async def measure_listen(*, hours: float = 4.0) -> Report:
     return _report(outcomes[0], outcomes[1], hours=hours)
 
 
-async def _start(product: Product, world: World, clock: VirtualClock, *, listens: bool) -> Run:
+async def _start(product: BenchProduct, world: World, clock: VirtualClock, *, listens: bool) -> Run:
     account = await product.follow()
     parts = product.parts
     live = LiveIntake(
@@ -162,7 +162,7 @@ def _report(listening: Listened, polling: Listened, *, hours: float) -> Report:
         "python": platform.python_version(),
     }
     lines = [
-        Line(
+        Figure(
             "calls while listening",
             f"{listening.calls}",
             floor=f"{polling.calls}",
@@ -170,13 +170,13 @@ def _report(listening: Listened, polling: Listened, *, hours: float) -> Report:
             bound="ratio ≤ 1",
             ok=listening.calls <= polling.calls,
         ),
-        Line("missed", f"{listening.missed}", bound="0", ok=listening.missed == 0),
-        Line(
+        Figure("missed", f"{listening.missed}", bound="0", ok=listening.missed == 0),
+        Figure(
             "stored after, median",
             f"{values['late_s_median']:g} s",
             floor=f"{values['polling_late_s_median']:g} s",
         ),
-        Line(
+        Figure(
             "stored after, longest",
             f"{values['late_s_longest']:g} s",
             floor=f"{values['polling_late_s_longest']:g} s",

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Line:
+class Figure:
     """One measured figure, what it is held against, and whether that holds."""
 
     what: str
@@ -36,14 +36,14 @@ class Report:
     name: str
     title: str
     values: dict[str, Any]
-    lines: Sequence[Line]
+    lines: Sequence[Figure]
     notes: Sequence[str] = ()
 
 
-def rate_line(what: str, *, per_s: float, floor_per_s: float, least_ratio: float | None = None) -> Line:
+def rate_line(what: str, *, per_s: float, floor_per_s: float, least_ratio: float | None = None) -> Figure:
     """Return the line of a rate beside the rate of the bare database."""
     ratio = per_s / floor_per_s
-    return Line(
+    return Figure(
         what=what,
         figure=f"{per_s:,.0f}/s",
         floor=f"{floor_per_s:,.0f}/s",
@@ -53,9 +53,9 @@ def rate_line(what: str, *, per_s: float, floor_per_s: float, least_ratio: float
     )
 
 
-def delay_line(what: str, *, delay_ms: float, most_ms: float | None = None) -> Line:
+def delay_line(what: str, *, delay_ms: float, most_ms: float | None = None) -> Figure:
     """Return the line of a delay."""
-    return Line(
+    return Figure(
         what=what,
         figure=f"{delay_ms:.1f} ms",
         bound="" if most_ms is None else f"≤ {most_ms:g} ms",

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from headgate.cli.output import progress_bar
 from headgate.dev.bench.ground import open_ground
-from headgate.dev.bench.measuring import Line, Report
+from headgate.dev.bench.measuring import Figure, Report
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.streams.head_checks import AccountRows, Planner, fill_up
@@ -97,7 +97,7 @@ from generate_series(%(first)s::int, %(last)s::int - 1) as n,
 
 
 @dataclass(frozen=True)
-class Sizes:
+class PlanSizes:
     """How much is measured."""
 
     streams: int = 1_000_000
@@ -121,7 +121,7 @@ class Times:
 
 
 @dataclass
-class Bench:
+class PlanBench:
     """A database whose streams become more and more."""
 
     connection: Connection
@@ -188,7 +188,7 @@ async def _time_ms(
     return (perf_counter() - began_s) * 1000
 
 
-async def measure_plan(sizes: Sizes) -> Report:
+async def measure_plan(sizes: PlanSizes) -> Report:
     """Measure planning with few and with many streams, in a database made for it."""
     clock = RealClock()
     with progress_bar("Measuring plans", total=len(sizes.steps) + 2) as advance:
@@ -197,7 +197,7 @@ async def measure_plan(sizes: Sizes) -> Report:
             await database.open()
             try:
                 await connection.execute(PREPARE)
-                bench = Bench(connection, database, clock.now(), RulesCache(IntakeKnobs(), clock))
+                bench = PlanBench(connection, database, clock.now(), RulesCache(IntakeKnobs(), clock))
                 await bench.add(0, FEW)
                 few = await bench.measure(plans=sizes.plans)
                 advance(1)
@@ -212,7 +212,7 @@ async def measure_plan(sizes: Sizes) -> Report:
     return _report(sizes, few, many, server_version=version.split()[0])
 
 
-def _report(sizes: Sizes, few: Times, many: Times, *, server_version: str) -> Report:
+def _report(sizes: PlanSizes, few: Times, many: Times, *, server_version: str) -> Report:
     plan_ms, floor_ms, few_ms = median(many.plan), median(many.floor), median(few.plan)
     tick_ms, few_tick_ms = median(many.tick), median(few.tick)
     ratio, growth = plan_ms / floor_ms, plan_ms / few_ms
@@ -237,7 +237,7 @@ def _report(sizes: Sizes, few: Times, many: Times, *, server_version: str) -> Re
         "python": platform.python_version(),
     }
     lines = [
-        Line(
+        Figure(
             f"plan of {HEADS} streams",
             f"{plan_ms:.2f} ms",
             floor=f"{floor_ms:.2f} ms",
@@ -245,7 +245,7 @@ def _report(sizes: Sizes, few: Times, many: Times, *, server_version: str) -> Re
             bound=f"ratio ≤ {MAX_RATIO:g}",
             ok=ratio <= MAX_RATIO,
         ),
-        Line(
+        Figure(
             f"against {FEW:,} streams",
             f"{plan_ms:.2f} ms",
             floor=f"{few_ms:.2f} ms",
@@ -253,7 +253,7 @@ def _report(sizes: Sizes, few: Times, many: Times, *, server_version: str) -> Re
             bound=f"ratio < {MAX_GROWTH:g}",
             ok=growth < MAX_GROWTH,
         ),
-        Line("accounts for the tick", f"{tick_ms:.2f} ms", floor=f"{few_tick_ms:.2f} ms"),
+        Figure("accounts for the tick", f"{tick_ms:.2f} ms", floor=f"{few_tick_ms:.2f} ms"),
     ]
     title = f"Planning among {sizes.streams:,} streams on PostgreSQL {server_version}"
     note = (

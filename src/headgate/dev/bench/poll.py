@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 from headgate.cli.output import progress_bar
 from headgate.connectors.protocol import FoundChannel
-from headgate.dev.bench.followed import PLATFORM, READER, Product, open_product, unpaced_profile
+from headgate.dev.bench.followed import PLATFORM, READER, BenchProduct, open_product, unpaced_profile
 from headgate.dev.bench.ground import open_ground
-from headgate.dev.bench.measuring import Line, Report
+from headgate.dev.bench.measuring import Figure, Report
 from headgate.domain.listings.listings import Entry
 from headgate.intake.listings.sources import ListingSources, NewSource
 from headgate.lanes.links import AccountRef
@@ -26,14 +26,14 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Sizes:
+class PollSizes:
     """How much is measured."""
 
     series: int = 10_000
     changed: int = 20
 
 
-async def measure_poll(sizes: Sizes) -> Report:
+async def measure_poll(sizes: PollSizes) -> Report:
     """Count the calls that it takes to hear of new chapters."""
     clock = VirtualClock(START)
     world = World(1, clock, unpaced_profile().but(sweeps=True), keep_calls=0)
@@ -75,7 +75,7 @@ def _publish(world: World, listing: str, number: int) -> None:
     world.publish(listing, entry)
 
 
-async def _follow(product: Product, keys: list[str]) -> None:
+async def _follow(product: BenchProduct, keys: list[str]) -> None:
     parts = product.parts
     sources = ListingSources(parts.links, parts.database, parts.clock, parts.ids)
     now = parts.clock.now()
@@ -89,7 +89,7 @@ async def _follow(product: Product, keys: list[str]) -> None:
             await sources.add_in(tx, account, NewSource(found), now=now)
 
 
-async def _spread(product: Product) -> None:
+async def _spread(product: BenchProduct) -> None:
     """Let the looks of the safety net be due as they are on an ordinary day, not all after a week."""
     async with product.database.transaction() as tx:
         await tx.raw(
@@ -100,7 +100,7 @@ async def _spread(product: Product) -> None:
         )
 
 
-def _report(sizes: Sizes, calls: list[int], *, first_calls: int, found: int) -> Report:
+def _report(sizes: PollSizes, calls: list[int], *, first_calls: int, found: int) -> Report:
     most, published = max(calls), sizes.changed * BEATS
     values = {
         "calls_per_beat": most,
@@ -114,14 +114,14 @@ def _report(sizes: Sizes, calls: list[int], *, first_calls: int, found: int) -> 
         "beats": BEATS,
     }
     lines = [
-        Line(
+        Figure(
             "calls of a beat, at most",
             f"{most}",
             floor=f"{sizes.series:,} one by one",
             bound=f"≤ {MAX_CALLS}",
             ok=most <= MAX_CALLS,
         ),
-        Line(
+        Figure(
             "new chapters found",
             f"{found:,}",
             floor=f"{published:,} published",

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from headgate.cli.output import progress_bar
-from headgate.dev.bench.followed import READER, SEED, Product, open_product, unpaced_profile
+from headgate.dev.bench.followed import READER, SEED, BenchProduct, open_product, unpaced_profile
 from headgate.dev.bench.ground import open_ground
-from headgate.dev.bench.measuring import Line, Report
+from headgate.dev.bench.measuring import Figure, Report
 from headgate.dev.bench.naive import NaiveReader
 from headgate.kernel.clock import VirtualClock
 from headgate.storage.queries import QueryFile
@@ -60,7 +60,7 @@ select count(*) from item
 
 
 @dataclass(frozen=True)
-class Sizes:
+class SweepSizes:
     """How much there is to keep up with."""
 
     topics: int = 1_086
@@ -103,12 +103,12 @@ class Sweep:
     """A world and the product's database, in time that is moved by hand."""
 
     url: str
-    sizes: Sizes
+    sizes: SweepSizes
     clock: VirtualClock
     world: World
 
     @asynccontextmanager
-    async def started(self) -> AsyncGenerator[Product, None]:
+    async def started(self) -> AsyncGenerator[BenchProduct, None]:
         """Start the product; a second time it is a restart."""
         async with open_product(self.url, self.clock, self.world) as product:
             yield product
@@ -127,7 +127,7 @@ class Sweep:
         await reader.sweep(places)
         return self.count(NAIVE) - before
 
-    async def start_cold(self, product: Product) -> int:
+    async def start_cold(self, product: BenchProduct) -> int:
         """Return the calls until everything that there was is read."""
         before = self.count()
         await product.follow()
@@ -136,7 +136,7 @@ class Sweep:
             await self._go_on(product)
         return self.count() - before
 
-    async def cycle(self, product: Product) -> int:
+    async def cycle(self, product: BenchProduct) -> int:
         """Move the clock from due time to due time until every stream had its turn, and all is read."""
         before, since = self.count(), self.clock.now()
         while True:
@@ -145,7 +145,7 @@ class Sweep:
             if standing.all_looked_at and not standing.reading:
                 return self.count() - before
 
-    async def rest(self, product: Product, *, hours: float) -> int:
+    async def rest(self, product: BenchProduct, *, hours: float) -> int:
         """Return the calls of some hours in which nothing happens."""
         before, until = self.count(), self.clock.now() + timedelta(hours=hours)
         while (await self._standing(product, since=until)).next_at <= until:
@@ -167,7 +167,7 @@ class Sweep:
                 self.clock.advance(BETWEEN_POSTS_S)
                 self.world.post(FORUM, shape="document", topic=topic)
 
-    async def compare(self, product: Product) -> tuple[int, int]:
+    async def compare(self, product: BenchProduct) -> tuple[int, int]:
         """Return how many files of the world are no items, and how many items are too many."""
         there = {
             f"{key}/{message.key}/{attachment.key}": attachment.content_id
@@ -183,20 +183,20 @@ class Sweep:
         doubled = len(caught) - len(set(caught)) + max(0, items - len(contents))
         return len(there.keys() - set(caught)), len(unknown) + doubled
 
-    async def _go_on(self, product: Product) -> None:
+    async def _go_on(self, product: BenchProduct) -> None:
         """Move the clock to what is due next, and do it."""
         standing = await self._standing(product, since=START)
         self.clock.advance(self.clock.real_s_until(standing.next_at))
         await product.work()
 
-    async def _standing(self, product: Product, *, since: datetime) -> SweepCalls:
+    async def _standing(self, product: BenchProduct, *, since: datetime) -> SweepCalls:
         async with product.database.transaction() as tx:
             standing = await tx.one(SweepCalls, Q["standing"], since=since)
         assert standing is not None  # noqa: S101 - an aggregate has one row
         return standing
 
 
-async def measure_sweep(sizes: Sizes) -> Report:
+async def measure_sweep(sizes: SweepSizes) -> Report:
     """Measure everything about sweeps in a database made for it."""
     clock = VirtualClock(START)
     with progress_bar("Measuring sweeps", total=STEPS) as advance:
@@ -225,7 +225,7 @@ async def measure_sweep(sizes: Sizes) -> Report:
     return _report(sizes, calls, missed=missed, repeated=repeated)
 
 
-def _build_world(sizes: Sizes, clock: VirtualClock) -> World:
+def _build_world(sizes: SweepSizes, clock: VirtualClock) -> World:
     world = World(SEED, clock, unpaced_profile())
     world.add_account(READER)
     world.add_account(NAIVE)
@@ -237,7 +237,7 @@ def _build_world(sizes: Sizes, clock: VirtualClock) -> World:
     return world
 
 
-def _report(sizes: Sizes, calls: Calls, *, missed: int, repeated: int) -> Report:
+def _report(sizes: SweepSizes, calls: Calls, *, missed: int, repeated: int) -> Report:
     values = {
         **vars(calls),
         "idle_ratio": round(calls.idle_cycle / calls.naive_cycle, 5),
@@ -257,8 +257,8 @@ def _report(sizes: Sizes, calls: Calls, *, missed: int, repeated: int) -> Report
         _line("restart after an hour", calls.restart_1h, naive=naive, most=MAX_AFTER_1_H),
         _line(f"{sizes.changed} topics changed", calls.changed_40_topics, naive=naive, most=MAX_CHANGED),
         _line("idle day", calls.idle_day),
-        Line("missed", f"{missed:,}", bound="= 0", ok=missed == 0),
-        Line("repeated", f"{repeated:,}", bound="= 0", ok=repeated == 0),
+        Figure("missed", f"{missed:,}", bound="= 0", ok=missed == 0),
+        Figure("repeated", f"{repeated:,}", bound="= 0", ok=repeated == 0),
     ]
     title = f"Calls for a forum of {sizes.topics:,} topics and {sizes.channels} channels"
     note = (
@@ -267,8 +267,8 @@ def _report(sizes: Sizes, calls: Calls, *, missed: int, repeated: int) -> Report
     return Report("sweep", title, values, lines, [note])
 
 
-def _line(what: str, calls: int, *, naive: int | None = None, most: int | None = None) -> Line:
-    return Line(
+def _line(what: str, calls: int, *, naive: int | None = None, most: int | None = None) -> Figure:
+    return Figure(
         what=what,
         figure=f"{calls:,} calls",
         floor="" if naive is None else f"{naive:,} calls",

@@ -44,7 +44,7 @@ def _quiet_hours(zone: ZoneInfo, start: int | None, end: int | None) -> Window |
 
 
 @dataclass(frozen=True)
-class Line:
+class NewsLine:
     """One notification that is to be told."""
 
     subject_title: str
@@ -59,14 +59,14 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Message:
+class PushMessage:
     """What is sent: a title, and a text that may be empty."""
 
     title: str
     body: str
 
 
-def compose(lines: Sequence[Line], *, limit: int) -> Message:
+def compose(lines: Sequence[NewsLine], *, limit: int) -> PushMessage:
     """Make one message of all lines, with at most `limit` characters in title and body together.
 
     One notification is itself; several are counted, and told by series and channel, the newest first.
@@ -74,7 +74,7 @@ def compose(lines: Sequence[Line], *, limit: int) -> Message:
     told = _once_each(lines)
     subjects = _by_subject(told)
     if not told:
-        return Message("", "")
+        return PushMessage("", "")
     if len(told) == 1:
         title, rows = told[0].subject_title, [told[0].text]
     elif len(subjects) == 1:
@@ -85,27 +85,27 @@ def compose(lines: Sequence[Line], *, limit: int) -> Message:
     title = _clip(title, min(MAX_TITLE, limit))
     room = limit - len(title) - 1
     if len(subjects) > 1:
-        return Message(title, _fitted(rows, subjects, room))
-    return Message(title, _with_link(rows[0], told[0].url, room))
+        return PushMessage(title, _fitted(rows, subjects, room))
+    return PushMessage(title, _with_link(rows[0], told[0].url, room))
 
 
-def _once_each(lines: Sequence[Line]) -> list[Line]:
+def _once_each(lines: Sequence[NewsLine]) -> list[NewsLine]:
     """Return the lines newest first; a chapter that came from several sources is one."""
-    told = dict[tuple[str, ...], Line]()
+    told = dict[tuple[str, ...], NewsLine]()
     for line in sorted(lines, key=lambda line: line.at, reverse=True):
         named = (line.number,) if line.number else ("", line.text, line.url)
         told.setdefault((line.subject_title, str(line.is_chapter), *named), line)
     return list(told.values())
 
 
-def _by_subject(lines: list[Line]) -> list[list[Line]]:
-    subjects = dict[tuple[str, bool], list[Line]]()
+def _by_subject(lines: list[NewsLine]) -> list[list[NewsLine]]:
+    subjects = dict[tuple[str, bool], list[NewsLine]]()
     for line in lines:
         subjects.setdefault((line.subject_title, line.is_chapter), []).append(line)
     return list(subjects.values())
 
 
-def _headline(subjects: list[list[Line]]) -> str:
+def _headline(subjects: list[list[NewsLine]]) -> str:
     """Count what is new: in series, and in channels."""
     parts = list[str]()
     for is_chapter in (True, False):
@@ -116,23 +116,23 @@ def _headline(subjects: list[list[Line]]) -> str:
     return " and ".join(parts)
 
 
-def _count(lines: list[Line]) -> str:
+def _count(lines: list[NewsLine]) -> str:
     noun = "chapter" if lines[0].is_chapter else "item"
     return f"1 new {noun}" if len(lines) == 1 else f"{len(lines):,} new {noun}s"
 
 
-def _places(subjects: list[list[Line]], *, other: str = "") -> str:
+def _places(subjects: list[list[NewsLine]], *, other: str = "") -> str:
     count = f"{len(subjects):,} {other}"
     if subjects[0][0].is_chapter:
         return f"{count}series"
     return f"{count}channel" if len(subjects) == 1 else f"{count}channels"
 
 
-def _row(lines: list[Line]) -> str:
+def _row(lines: list[NewsLine]) -> str:
     return _clip(f"{lines[0].subject_title}: {_summary(lines)}", MAX_ROW)
 
 
-def _summary(lines: list[Line]) -> str:
+def _summary(lines: list[NewsLine]) -> str:
     """Say what is new in one series or channel, newest first."""
     numbers = [line.number for line in lines if line.number]
     ranges = list(_ranges(numbers))
@@ -166,7 +166,7 @@ def _follows(number: str, before: str) -> bool:
     return step == 0 or (step == 1 and number == this[0])
 
 
-def _fitted(rows: list[str], subjects: list[list[Line]], room: int) -> str:
+def _fitted(rows: list[str], subjects: list[list[NewsLine]], room: int) -> str:
     """Return as many rows as there is room for, and how much is not told."""
     for shown in range(len(rows), 0, -1):
         left = subjects[shown:]
@@ -176,7 +176,7 @@ def _fitted(rows: list[str], subjects: list[list[Line]], room: int) -> str:
     return _clip(rows[0], room)
 
 
-def _left(subjects: list[list[Line]]) -> str:
+def _left(subjects: list[list[NewsLine]]) -> str:
     count = sum(len(subject) for subject in subjects)
     mixed = len({subject[0].is_chapter for subject in subjects}) > 1
     return f"{count:,} more {'elsewhere' if mixed else 'in ' + _places(subjects, other='other ')}"

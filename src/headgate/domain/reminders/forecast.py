@@ -12,7 +12,7 @@ from functools import partial
 from typing import Literal
 
 from headgate.domain.pacing import LaneState
-from headgate.domain.reminders.lane_steps import Drawer, Steps, Timeline
+from headgate.domain.reminders.lane_steps import Drawer, LaneClock, LaneSteps
 from headgate.domain.reminders.windows import DAY_MINUTES, Window, minute_text
 from headgate.domain.wall_time import find_zone, wall_of
 
@@ -26,7 +26,7 @@ AtClose = Literal["stop", "carry"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlannedRun:
     """The run that is asked about. Its messages are those of all parts for all targets."""
 
     messages: int
@@ -78,7 +78,7 @@ def forecast(
     lane: LaneState,
     *,
     now: datetime,
-    mine: Plan,
+    mine: PlannedRun,
     others: Sequence[Queued],
     pace_of_clock: float = 1.0,
     lane_now_s: float | None = None,
@@ -89,7 +89,7 @@ def forecast(
     shows now, if that is another time than the product's. Others wait already, and have their turn first.
     """
     now_s = now.timestamp() if lane_now_s is None else lane_now_s
-    line = Timeline(now, now_s, pace_of_clock)
+    line = LaneClock(now, now_s, pace_of_clock)
     follow = partial(_follow, lane, line, others=others)
     run = follow(mine, at_close=mine.at_close)
     reached = run.sent // mine.parts_per_target if run.left else mine.targets
@@ -108,13 +108,13 @@ def forecast(
     )
 
 
-def advice(forecast: Forecast, plan: Plan, other_accounts: Sequence[str]) -> list[str]:
+def advice(forecast: Forecast, plan: PlannedRun, other_accounts: Sequence[str]) -> list[str]:
     """Return what would help a run that does not reach everybody at once, a sentence each."""
     return list(_advise(forecast, plan, other_accounts))
 
 
 def _follow(
-    lane: LaneState, line: Timeline, mine: Plan, *, others: Sequence[Queued], at_close: AtClose | None
+    lane: LaneState, line: LaneClock, mine: PlannedRun, *, others: Sequence[Queued], at_close: AtClose | None
 ) -> Drawer:
     """Step until my run has ended; without `at_close` as if its window, once open, stayed open."""
     starts_at = max(line.now, mine.starts_at)
@@ -128,17 +128,17 @@ def _follow(
         closes_at=None if at_close is None else stretch.closes_at,
     )
     queue = [_queued(other, line) for other in others]
-    Steps(lane, line, [*queue, run]).follow(run, until=starts_at + HORIZON)
+    LaneSteps(lane, line, [*queue, run]).follow(run, until=starts_at + HORIZON)
     return run
 
 
-def _queued(other: Queued, line: Timeline) -> Drawer:
+def _queued(other: Queued, line: LaneClock) -> Drawer:
     stretch = other.window.stretch(line.now)
     carries = other.at_close == "carry"
     return Drawer(other.messages, other.window, carries, line, stretch.opens_at, stretch.closes_at)
 
 
-def _advise(forecast: Forecast, plan: Plan, other_accounts: Sequence[str]) -> Iterator[str]:
+def _advise(forecast: Forecast, plan: PlannedRun, other_accounts: Sequence[str]) -> Iterator[str]:
     rest = forecast.targets_unreached
     if not rest and not forecast.carried_windows:
         return
@@ -156,7 +156,7 @@ def _advise(forecast: Forecast, plan: Plan, other_accounts: Sequence[str]) -> It
         yield f"The remaining {groups} can be sent from another account: {_either(other_accounts)}."
 
 
-def _wider_end(mine: Plan, follow: Callable[..., Drawer]) -> int | None:
+def _wider_end(mine: PlannedRun, follow: Callable[..., Drawer]) -> int | None:
     """Return the end of a window in which the run would be done at once, if there is one within the day."""
     unclosed = follow(mine, at_close=None)
     if unclosed.ends_at is None:

@@ -19,7 +19,7 @@ BATCH = 20
 
 
 @dataclass(frozen=True)
-class Timeline:
+class LaneClock:
     """Two clocks: the lane's, in seconds of real time, and the product's, which may be quicker."""
 
     now: datetime
@@ -40,7 +40,7 @@ class Drawer:
     left: int
     window: Window
     carries: bool
-    line: Timeline
+    line: LaneClock
     opens_at: datetime
     closes_at: datetime | None
     batch_left: int = BATCH
@@ -116,11 +116,11 @@ class LaneSpan:
 
 
 @dataclass
-class Steps:
+class LaneSteps:
     """The lane and its runs, from now on; whose turn it is stands first."""
 
     lane: LaneState
-    line: Timeline
+    line: LaneClock
     turns: list[Drawer]
     at_s: float = field(init=False)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from headgate.domain.reminders.forecast import HORIZON, Forecast, Plan
+from headgate.domain.reminders.forecast import HORIZON, Forecast, PlannedRun
 from headgate.domain.wall_time import find_zone
 
 
-def in_words(forecast: Forecast, plan: Plan, *, queued: int = 0) -> str:
+def in_words(forecast: Forecast, plan: PlannedRun, *, queued: int = 0) -> str:
     """Say when a run will end and whom it will not reach; `queued` messages of other runs share its lane."""
     return " ".join(_sentences(forecast, plan, queued))
 
 
-def _sentences(forecast: Forecast, plan: Plan, queued: int) -> Iterator[str]:
+def _sentences(forecast: Forecast, plan: PlannedRun, queued: int) -> Iterator[str]:
     yield _ending(forecast, plan)
     if forecast.targets_unreached and forecast.daily_cap_reached:
         yield "The daily cap of the account is reached before that."
@@ -27,7 +27,7 @@ def _sentences(forecast: Forecast, plan: Plan, queued: int) -> Iterator[str]:
         yield f"{messages} of other runs on this account will be sent in turn with it."
 
 
-def _ending(forecast: Forecast, plan: Plan) -> str:
+def _ending(forecast: Forecast, plan: PlannedRun) -> str:
     total, reached, rest = plan.targets, forecast.targets_reached, forecast.targets_unreached
     if not total:
         return "There is nothing left to send."
@@ -47,7 +47,7 @@ def _ending(forecast: Forecast, plan: Plan) -> str:
     return f"{_groups(total)}, done by about {at}."
 
 
-def _wall(at: datetime, plan: Plan) -> str:
+def _wall(at: datetime, plan: PlannedRun) -> str:
     return f"{at.astimezone(find_zone(plan.window.zone)):%Y-%m-%d %H:%M}"
 
 

@@ -87,7 +87,7 @@ _TIER_REASONS = {
 
 
 @dataclass(frozen=True)
-class ListingFacts:
+class ListingHealth:
     """What tells whether a listing works."""
 
     enabled: bool
@@ -174,12 +174,12 @@ def breaker_text(breaker: Breaker, *, now: datetime, subject: str = "It") -> str
     return f"{subject} failed {times}; the next try decides whether it is well again."
 
 
-def health_of(facts: ListingFacts, *, now: datetime) -> Health:
+def health_of(facts: ListingHealth, *, now: datetime) -> Health:
     """Return the first thing that is wrong with a listing, or that nothing is; and what else to know."""
     return replace(_first_trouble(facts, now), notes=tuple(_notes(facts)))
 
 
-def _first_trouble(facts: ListingFacts, now: datetime) -> Health:
+def _first_trouble(facts: ListingHealth, now: datetime) -> Health:
     if not facts.enabled:
         return Health("off", "switched off", "It is switched off, so it is not checked.")
     if facts.gone:
@@ -203,7 +203,7 @@ def _first_trouble(facts: ListingFacts, now: datetime) -> Health:
     return Health("good", "OK") if facts.looked else Health("new", "not read yet")
 
 
-def _notes(facts: ListingFacts) -> Iterator[str]:
+def _notes(facts: ListingHealth) -> Iterator[str]:
     if facts.warning:
         yield f"It can be read, but something is wrong with it: {facts.warning}"
     if facts.moved_onto:

@@ -29,7 +29,7 @@ RECENT = timedelta(hours=RATE_OVER_H)
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedMessages:
     """What became of some messages."""
 
     new_kept: int
@@ -48,7 +48,7 @@ async def accept_messages(
     now: datetime,
     seen_at: datetime | None = None,
     unreadable: Sequence[str] = (),
-) -> Accepted:
+) -> AcceptedMessages:
     """Store what messages hold with its items, and keep count, all under the stream's lock.
 
     `seen_at` is when they were asked for, if that was before now: what was deleted later stays so.
@@ -66,7 +66,7 @@ async def accept_messages(
     for reason in sorted(set(unfit.values())):
         keys = _storable_keys([key for key, why in unfit.items() if why == reason])
         await misses.note_unreadable(tx, channel_id, keys, ids=ids, now=now, error_message=reason)
-    return Accepted(new_kept, unfit)
+    return AcceptedMessages(new_kept, unfit)
 
 
 async def count_covered(

@@ -16,7 +16,7 @@ from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.notifications import notifications
 from headgate.storage.notifications.notification_settings import NotificationSettings, put_settings
-from headgate.storage.notifications.notifications import NEWEST, Notification, Place
+from headgate.storage.notifications.notifications import NEWEST, Notification, NotificationCursor
 
 PAGE = 50
 MAX_SHOWN = 99
@@ -35,7 +35,7 @@ class Unread:
 
 
 async def list_page(
-    tx: Tx, *, user_id: UUID, below: Place = NEWEST, unread_only: bool = False, limit: int = PAGE
+    tx: Tx, *, user_id: UUID, below: NotificationCursor = NEWEST, unread_only: bool = False, limit: int = PAGE
 ) -> list[Notification]:
     """Return the newest notifications below a place."""
     return await notifications.list_notifications(

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from headgate.domain.errors import NotFound, UserError
 from headgate.domain.notifications.push_reach import PushLimits, limits_of
-from headgate.domain.notifications.telling import Message
+from headgate.domain.notifications.telling import PushMessage
 from headgate.domain.pacing import ComeBackLater, LanePlan
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
@@ -41,7 +41,7 @@ from headgate.storage.notifications.push_addresses import (
     URL,
     Push,
     PushAddress,
-    PushPlace,
+    PushCursor,
     secret_owner,
 )
 from headgate.storage.secrets import delete_secret, open_vault, put_secret
@@ -53,7 +53,7 @@ MAX_CHECKS = 2
 """Addresses of one user that are checked at once."""
 PAGE = 50
 SWITCHED_OFF = "The address was switched off before it went out."
-TEST = Message("Headgate", "This is a test. Notifications will arrive here.")
+TEST = PushMessage("Headgate", "This is a test. Notifications will arrive here.")
 
 
 @dataclass
@@ -152,7 +152,7 @@ class PushAddresses:
         return await push_addresses.list_addresses(tx, user_id=user_id)
 
     async def list_pushes(
-        self, tx: Tx, address_id: UUID, *, user_id: UUID, below: PushPlace = NEWEST_PUSH, limit: int = PAGE
+        self, tx: Tx, address_id: UUID, *, user_id: UUID, below: PushCursor = NEWEST_PUSH, limit: int = PAGE
     ) -> list[Push]:
         """Return what went out to an address, the newest below a place."""
         await self.get(tx, address_id, user_id=user_id)

@@ -19,7 +19,7 @@ from uuid import UUID
 from headgate.domain.breaker import Breaker, fail, state_of
 from headgate.domain.errors import Ambiguous, RateLimited, Transient, UserError
 from headgate.domain.notifications.push_reach import PushLimits, Reach, limits_of
-from headgate.domain.notifications.telling import Line, Message, compose, quiet_ends_at
+from headgate.domain.notifications.telling import NewsLine, PushMessage, compose, quiet_ends_at
 from headgate.domain.pacing import LanePlan, Pace
 from headgate.domain.wall_time import find_zone
 from headgate.jobs.job import Job
@@ -215,7 +215,7 @@ class PushOut:
                 return await get_limits(tx, address_id, allow_private=self.allow_private)
 
         url = await read_url(database, self.data_dir, address_id)
-        message = Message(push.title, push.body)
+        message = PushMessage(push.title, push.body)
         return await send_paced(
             self.lanes, self.pusher, url, message, address_id, plan=self.plan, begin=begin
         )
@@ -248,8 +248,8 @@ class PushOut:
         await publish(tx, Event("pushes", audience=address.user_id))
 
 
-def _line(waiting: WaitingNotification) -> Line:
-    return Line(
+def _line(waiting: WaitingNotification) -> NewsLine:
+    return NewsLine(
         subject_title=waiting.title,
         text=waiting.body,
         url=waiting.url,
@@ -279,7 +279,7 @@ async def send_paced(
     lanes: Lanes,
     pusher: Pusher,
     url: str,
-    message: Message,
+    message: PushMessage,
     address_id: UUID,
     *,
     plan: LanePlan,

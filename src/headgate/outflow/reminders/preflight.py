@@ -10,7 +10,7 @@ from uuid import UUID
 
 from headgate.domain.errors import Elsewhere, UserError
 from headgate.domain.pacing import LanePlan, LaneState, Pace
-from headgate.domain.reminders.forecast import Forecast, Plan, Queued, advice, forecast
+from headgate.domain.reminders.forecast import Forecast, PlannedRun, Queued, advice, forecast
 from headgate.domain.reminders.recurrence import next_fire
 from headgate.domain.words.forecast_text import in_words
 from headgate.kernel.clock import Clock
@@ -66,7 +66,7 @@ class Preflight:
             raise UserError("Without an account nothing can be forecast.", remedy="Choose an account.")
         fire_at = None if at_once else next_fire(draft.schedule, draft.zone, after=now)
         scope = await _scope(tx, draft.account_id, target_ids=draft.targets, list_ids=draft.lists)
-        plan = Plan(
+        plan = PlannedRun(
             messages=scope.targets * len(draft.parts),
             parts_per_target=max(1, len(draft.parts)),
             window=draft.window,
@@ -93,7 +93,7 @@ class Preflight:
         now = self.clock.now()
         scope = await _scope(tx, run.account_id)
         unsent = await preflight.count_unsent(tx, run.id)
-        plan = Plan(
+        plan = PlannedRun(
             messages=unsent.messages,
             # What was begun has fewer messages left; the groups are what people count.
             parts_per_target=max(1, -(-unsent.messages // max(1, unsent.targets))),
@@ -113,7 +113,7 @@ class Preflight:
         tx: Tx,
         account_id: UUID,
         scope: Scope,
-        plan: Plan,
+        plan: PlannedRun,
         others: Sequence[Queued],
         *,
         now: datetime,
@@ -160,7 +160,7 @@ def _lateness(seen: Forecast) -> tuple[int, float]:
 
 
 def _outlook(
-    scope: Scope, plan: Plan, seen: Forecast, others: Sequence[Queued], able: Sequence[AbleAccount]
+    scope: Scope, plan: PlannedRun, seen: Forecast, others: Sequence[Queued], able: Sequence[AbleAccount]
 ) -> Outlook:
     names = [account.name for account in able if account.targets >= seen.targets_unreached]
     queued = sum(other.messages for other in others)

@@ -67,7 +67,7 @@ class SenderRows:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SenderPlan:
     """What a job finds to do: a run whose turn it is, and runs that ended with messages in doubt."""
 
     run: DueRun | None
@@ -162,7 +162,7 @@ class Sender:
             if await sending.is_due(tx, account.id, now=self.clock.now()):
                 await wake_sender(tx, account.id)
 
-    async def _plan(self, database: Database, account: AccountRef, *, active: bool) -> Plan:
+    async def _plan(self, database: Database, account: AccountRef, *, active: bool) -> SenderPlan:
         """Close what is to be closed, and choose whose turn it is."""
         now = self.clock.now()
         async with database.transaction() as tx:
@@ -180,7 +180,7 @@ class Sender:
                 shares = await sending.list_shares(tx, run.id, limit=LOADED, settle_s=SETTLE_S, now=now)
             flying = await sending.count_flying(tx, account.id, settle_s=SETTLE_S)
         closes = [other.closes_at for other in due if other.closes_at and other.closes_at > now]
-        return Plan(run, opened, shares, doubtful, sender, flying, min(closes, default=None))
+        return SenderPlan(run, opened, shares, doubtful, sender, flying, min(closes, default=None))
 
     async def _close(
         self, tx: Tx, account: AccountRef, run: DueRun, sender: SenderRow, *, now: datetime
@@ -210,7 +210,7 @@ class Sender:
         return Circumstances(saturated=was_saturated(sender, run) and not capped, daily_cap_reached=capped)
 
     async def _settle(
-        self, database: Database, account: AccountRef, plan: Plan, *, active: bool
+        self, database: Database, account: AccountRef, plan: SenderPlan, *, active: bool
     ) -> float | None:
         """Find out about messages of runs that have ended; returns when to come back for the rest."""
         late_s: float | None = None
@@ -238,7 +238,9 @@ class Sender:
                     await end_run(tx, run, circumstances, now=now)
         return late_s
 
-    async def _play(self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan) -> SendBatch | None:
+    async def _play(
+        self, job: Job[UUID], account: AccountRef, lease: Lease, plan: SenderPlan
+    ) -> SendBatch | None:
         if plan.run is None or not plan.shares:
             return None
         turn = await self._turn(job, account, lease, plan, plan.run)
@@ -255,7 +257,7 @@ class Sender:
         return turn
 
     async def _turn(
-        self, job: Job[UUID], account: AccountRef, lease: Lease, plan: Plan, run: DueRun
+        self, job: Job[UUID], account: AccountRef, lease: Lease, plan: SenderPlan, run: DueRun
     ) -> SendBatch:
         database = job.database
         manifest = self.links.manifest(account.platform)
@@ -304,7 +306,7 @@ class Sender:
         async with job.finish() as tx:
             await sending.follow_accounts(tx, now=self.clock.now())
 
-    async def _end(self, tx: Tx, account: AccountRef, plan: Plan, turn: SendBatch | None) -> None:
+    async def _end(self, tx: Tx, account: AccountRef, plan: SenderPlan, turn: SendBatch | None) -> None:
         """Write down what the turn has come to; a person may have paused or cancelled the run meanwhile."""
         now = self.clock.now()
         if turn is not None and turn.saturated:
@@ -330,7 +332,7 @@ class Sender:
         if turn.refused:
             await sending.fail_pending(tx, turn.run.id, error=turn.refused, now=now)
 
-    def _until_close_s(self, plan: Plan) -> float:
+    def _until_close_s(self, plan: SenderPlan) -> float:
         if plan.soonest_close is None:
             return float("inf")
         return max(self.clock.real_s_until(plan.soonest_close), 0.1)

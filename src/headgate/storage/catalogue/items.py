@@ -30,7 +30,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Place:
+class LibraryCursor:
     """A place in the library's order."""
 
     caught_at: datetime
@@ -46,15 +46,15 @@ class LibraryCounts:
     messages_scanned: int
 
 
-NEWEST = Place(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
+NEWEST = LibraryCursor(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
 
 
-async def list_older_items(tx: Tx, *, below: Place, pattern: str | None, limit: int) -> list[Item]:
+async def list_older_items(tx: Tx, *, below: LibraryCursor, pattern: str | None, limit: int) -> list[Item]:
     """Return items below a place; a pattern is one of ILIKE."""
     return await tx.all(Item, Q["list_older_items"], pattern=pattern, limit=limit, **vars(below))
 
 
-async def list_newest_items(tx: Tx, *, down_to: Place, pattern: str | None, limit: int) -> list[Item]:
+async def list_newest_items(tx: Tx, *, down_to: LibraryCursor, pattern: str | None, limit: int) -> list[Item]:
     """Return items from the newest down to a place, that place included."""
     return await tx.all(Item, Q["list_newest_items"], pattern=pattern, limit=limit, **vars(down_to))
 

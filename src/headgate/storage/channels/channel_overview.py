@@ -60,17 +60,17 @@ class NamedChannel:
 
 
 @dataclass(frozen=True)
-class ChannelPlace:
+class ChannelCursor:
     """A place in the order of channels."""
 
     title: str
     id: UUID
 
 
-FIRST = ChannelPlace("", UUID(int=0))
+FIRST = ChannelCursor("", UUID(int=0))
 
 
-async def list_channels(tx: Tx, *, after: ChannelPlace, limit: int) -> list[ChannelLine]:
+async def list_channels(tx: Tx, *, after: ChannelCursor, limit: int) -> list[ChannelLine]:
     lines = await tx.all(ChannelLine, Q["list_channels"], limit=limit, **vars(after))
     progress = await list_progress(tx, [line.id for line in lines])
     return [replace(line, progress=progress.get(line.id)) for line in lines]

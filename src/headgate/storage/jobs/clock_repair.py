@@ -30,19 +30,19 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Steps:
+class ClockSteps:
     """By how much the clocks were set back."""
 
     product: timedelta = NO_STEP
     real: timedelta = NO_STEP
 
 
-async def repair_clock_rewind(tx: Tx, *, now: datetime) -> Steps:
+async def repair_clock_rewind(tx: Tx, *, now: datetime) -> ClockSteps:
     """Move stored times if a clock was set back since the last call; return by how much."""
     marks = await tx.one(Marks, Q["get_marks"])
-    steps = Steps()
+    steps = ClockSteps()
     if marks is not None:
-        steps = Steps(_step(marks.product_at - now), _step(marks.real_at - marks.real_now))
+        steps = ClockSteps(_step(marks.product_at - now), _step(marks.real_at - marks.real_now))
     if steps.product:
         await tx.execute(Q["move_product_times"], step=steps.product, now=now)
     if steps.real:

@@ -39,7 +39,7 @@ class Want:
 
 
 @dataclass(frozen=True)
-class Taken:
+class PermitGrant:
     """The answer to a request for permits; delays count from the moment the database answered."""
 
     place: int
@@ -128,7 +128,7 @@ class _StateRow:
         )
 
 
-async def take_permits(tx: Tx, wants: Sequence[Want]) -> list[Taken | None]:
+async def take_permits(tx: Tx, wants: Sequence[Want]) -> list[PermitGrant | None]:
     """Take permits for each request in one statement; nothing where there is no such lane.
 
     The lanes stay locked until the transaction ends, so it should hold nothing else.
@@ -136,14 +136,14 @@ async def take_permits(tx: Tx, wants: Sequence[Want]) -> list[Taken | None]:
     order = sorted(range(len(wants)), key=lambda place: (wants[place].owner, place))
     asked = [wants[place] for place in order]
     found = await tx.all(
-        Taken,
+        PermitGrant,
         Q["take_permits"],
         owners=[want.owner for want in asked],
         kinds=[want.kind for want in asked],
         counts=[want.count for want in asked],
         horizons_s=[float(want.horizon_s) for want in asked],
     )
-    taken: list[Taken | None] = [None] * len(wants)
+    taken: list[PermitGrant | None] = [None] * len(wants)
     for answer in found:
         taken[order[answer.place - 1]] = answer
     return taken

@@ -12,7 +12,7 @@ from headgate.domain.streams.schedule import Tier
 from headgate.domain.words.listing_words import (
     TROUBLES,
     Health,
-    ListingFacts,
+    ListingHealth,
     Trouble,
     TroubleWords,
     health_of,
@@ -77,7 +77,7 @@ class ListingState:
 
     def health(self, *, now: datetime) -> Health:
         """Say in words whether it works."""
-        facts = ListingFacts(
+        facts = ListingHealth(
             enabled=self.enabled,
             gone=self.gone_at is not None,
             looked=self.succeeded_at is not None or self.swept_at is not None,

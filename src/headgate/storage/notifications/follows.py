@@ -61,14 +61,14 @@ class Follow:
 
 
 @dataclass(frozen=True)
-class FollowPlace:
+class FollowCursor:
     """A place in the order of a user's follows."""
 
     title: str
     id: UUID
 
 
-FIRST = FollowPlace("", UUID(int=0))
+FIRST = FollowCursor("", UUID(int=0))
 
 
 async def upsert_follow(
@@ -103,7 +103,7 @@ async def find_follow(tx: Tx, *, user_id: UUID, subject: Subject) -> Follow | No
 
 
 async def list_follows(
-    tx: Tx, *, user_id: UUID, after: FollowPlace = FIRST, limit: int | None = None
+    tx: Tx, *, user_id: UUID, after: FollowCursor = FIRST, limit: int | None = None
 ) -> list[Follow]:
     """Return what a user follows by name, all of it if there is no limit."""
     return await tx.all(

@@ -29,18 +29,18 @@ class Notification:
 
 
 @dataclass(frozen=True)
-class Place:
+class NotificationCursor:
     """A place in the order of a user's notifications."""
 
     at: datetime
     id: UUID
 
 
-NEWEST = Place(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
+NEWEST = NotificationCursor(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
 
 
 async def list_notifications(
-    tx: Tx, *, user_id: UUID, below: Place, unread_only: bool, limit: int
+    tx: Tx, *, user_id: UUID, below: NotificationCursor, unread_only: bool, limit: int
 ) -> list[Notification]:
     return await tx.all(
         Notification,

@@ -68,14 +68,14 @@ class Push:
 
 
 @dataclass(frozen=True)
-class PushPlace:
+class PushCursor:
     """A place in the order of an address's pushes."""
 
     made_at: datetime
     id: UUID
 
 
-NEWEST_PUSH = PushPlace(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
+NEWEST_PUSH = PushCursor(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
 
 
 async def insert_address(
@@ -127,7 +127,9 @@ async def count_addresses(tx: Tx, *, user_id: UUID) -> int:
     return await tx.value(Q["count_addresses"], user_id=user_id)
 
 
-async def list_pushes(tx: Tx, address_id: UUID, *, user_id: UUID, below: PushPlace, limit: int) -> list[Push]:
+async def list_pushes(
+    tx: Tx, address_id: UUID, *, user_id: UUID, below: PushCursor, limit: int
+) -> list[Push]:
     return await tx.all(
         Push, Q["list_pushes"], address_id=address_id, user_id=user_id, limit=limit, **vars(below)
     )

@@ -95,7 +95,7 @@ class NamedReminder:
 
 
 @dataclass(frozen=True)
-class ReminderPlace:
+class ReminderCursor:
     """A place in the order of reminders."""
 
     created_at: datetime
@@ -103,7 +103,7 @@ class ReminderPlace:
 
 
 async def list_reminders(
-    tx: Tx, *, state: ReminderState | None = None, below: ReminderPlace | None = None, limit: int
+    tx: Tx, *, state: ReminderState | None = None, below: ReminderCursor | None = None, limit: int
 ) -> list[ReminderLine]:
     """Return reminders, newest first."""
     place = {"created_at": None, "id": None} if below is None else vars(below)

@@ -45,7 +45,7 @@ class NamedTarget:
 
 
 @dataclass(frozen=True)
-class TargetPlace:
+class TargetCursor:
     """A place in the order of targets."""
 
     title: str
@@ -61,7 +61,7 @@ class Refreshed:
     gone: int
 
 
-FIRST = TargetPlace("", UUID(int=0))
+FIRST = TargetCursor("", UUID(int=0))
 
 
 async def note_targets(
@@ -89,7 +89,7 @@ async def search_targets(
     words: str = "",
     account_id: UUID | None = None,
     among: Sequence[UUID] | None = None,
-    after: TargetPlace = FIRST,
+    after: TargetCursor = FIRST,
     limit: int,
 ) -> list[TargetLine]:
     """Return targets by title; each word must be somewhere in it, and the account must see it.

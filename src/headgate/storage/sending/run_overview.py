@@ -85,7 +85,7 @@ class RunLine:
 
 
 @dataclass(frozen=True)
-class RunPlace:
+class RunCursor:
     """A place in the order of runs."""
 
     created_at: datetime
@@ -182,7 +182,7 @@ async def list_runs(
     reminder_id: UUID | None = None,
     account_id: UUID | None = None,
     states: Sequence[RunState] | None = None,
-    below: RunPlace | None = None,
+    below: RunCursor | None = None,
     limit: int,
 ) -> list[RunLine]:
     """Return runs, newest first; those of one reminder are its history."""

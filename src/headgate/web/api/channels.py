@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import BaseModel
 
-from headgate.storage.channels.channel_overview import FIRST, ChannelLine, ChannelPlace, list_channels
+from headgate.storage.channels.channel_overview import FIRST, ChannelCursor, ChannelLine, list_channels
 from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
@@ -74,6 +74,6 @@ async def list_all(
         found = await list_channels(tx, after=place, limit=limit + 1)
     lines = found[:limit]
     following = (
-        write_channel_place(ChannelPlace(lines[-1].title, lines[-1].id)) if len(found) > limit else None
+        write_channel_place(ChannelCursor(lines[-1].title, lines[-1].id)) if len(found) > limit else None
     )
     return ChannelsAnswer(channels=[ChannelAnswer.of(line) for line in lines], next=following)

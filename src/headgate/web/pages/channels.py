@@ -9,7 +9,7 @@ from uuid import UUID
 
 from fastapi import Response
 
-from headgate.storage.channels.channel_overview import FIRST, ChannelPlace, list_channels
+from headgate.storage.channels.channel_overview import FIRST, ChannelCursor, list_channels
 from headgate.storage.database import Tx
 from headgate.storage.listings.listings import list_sources
 from headgate.storage.notifications.follows import list_followed_channels, list_followed_series
@@ -41,7 +41,7 @@ async def show_channels(site: CurrentSite, caller: CurrentCaller, after: str = "
         listings = await view_listings(site, tx, [one.id for one in channels if one.kind == "listing"])
         switches = await _follow_switches(tx, [one.id for one in channels], user_id=caller.user_id)
     following = (
-        write_channel_place(ChannelPlace(channels[-1].title, channels[-1].id))
+        write_channel_place(ChannelCursor(channels[-1].title, channels[-1].id))
         if len(found) > PAGE_LENGTH
         else ""
     )

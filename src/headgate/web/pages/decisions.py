@@ -27,7 +27,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Tick:
+class Checkbox:
     """A yes or no."""
 
     name: str
@@ -36,7 +36,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Decision:
+class Confirmation:
     """A question about something, what to know before answering it, and what a yes does."""
 
     about: str
@@ -49,7 +49,7 @@ class Decision:
     texts: Sequence[str] = ()
     warning: str = ""
     choices: Sequence[Choice] = ()
-    ticks: Sequence[Tick] = ()
+    ticks: Sequence[Checkbox] = ()
     carried: Mapping[str, str] = field(default_factory=dict[str, str])
     """What a yes sends along."""
     is_grave: bool = False
@@ -57,5 +57,5 @@ class Decision:
     """Otherwise the texts say why not, and there is no button."""
 
 
-def ask(site: Site, caller: Caller, decision: Decision) -> Response:
+def ask(site: Site, caller: Caller, decision: Confirmation) -> Response:
     return site.renderer.render("decision.html", caller=caller, decision=decision)

@@ -21,7 +21,7 @@ PAGE_LENGTH = 50
 
 
 @dataclass(frozen=True)
-class Wish:
+class LibraryQuery:
     """What a person looks at: words to search for, and which part of the list."""
 
     search: str = ""
@@ -40,10 +40,10 @@ class Wish:
 async def show_library(
     site: CurrentSite, caller: CurrentCaller, q: str = "", before: str = "", until: str = ""
 ) -> Response:
-    return await render_library(site, caller, Wish(typed_text(q), before, until))
+    return await render_library(site, caller, LibraryQuery(typed_text(q), before, until))
 
 
-async def render_library(site: Site, caller: Caller, wish: Wish) -> Response:
+async def render_library(site: Site, caller: Caller, wish: LibraryQuery) -> Response:
     """Return the page; also the demo's entry link answers with it."""
     overflow = False
     async with site.transaction() as tx:

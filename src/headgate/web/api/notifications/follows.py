@@ -11,11 +11,11 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from headgate.outflow.notifications import follows
-from headgate.storage.channels.channel_overview import ChannelPlace
+from headgate.storage.channels.channel_overview import ChannelCursor
 from headgate.storage.notifications.follows import (
     FIRST,
     Follow,
-    FollowPlace,
+    FollowCursor,
     Per,
     Subject,
     Switches,
@@ -92,13 +92,13 @@ async def list_all(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> FollowsAnswer:
     """List what the caller follows, by name."""
-    place = read_channel_place(after) if after else ChannelPlace(FIRST.title, FIRST.id)
+    place = read_channel_place(after) if after else ChannelCursor(FIRST.title, FIRST.id)
     async with site.transaction() as tx:
         found = await list_follows(
-            tx, user_id=caller.user_id, after=FollowPlace(place.title, place.id), limit=limit + 1
+            tx, user_id=caller.user_id, after=FollowCursor(place.title, place.id), limit=limit + 1
         )
     shown = found[:limit]
-    last = ChannelPlace(shown[-1].title, shown[-1].id) if len(found) > limit else None
+    last = ChannelCursor(shown[-1].title, shown[-1].id) if len(found) > limit else None
     return FollowsAnswer(
         follows=[FollowAnswer.of(follow) for follow in shown],
         next=None if last is None else write_channel_place(last),

@@ -13,7 +13,7 @@ from headgate.domain.reminders.windows import minute_text, parse_minute
 from headgate.outflow.notifications import inbox
 from headgate.outflow.notifications.inbox import Unread, change_settings
 from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
-from headgate.storage.notifications.notifications import NEWEST, Notification, Place
+from headgate.storage.notifications.notifications import NEWEST, Notification, NotificationCursor
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_notification_place, write_notification_place
 from headgate.web.door import Routes, scope
@@ -106,7 +106,7 @@ async def list_page(
         )
         count = await inbox.count_unread(tx, user_id=caller.user_id)
     shown = found[:limit]
-    last = Place(shown[-1].at, shown[-1].id) if len(found) > limit else None
+    last = NotificationCursor(shown[-1].at, shown[-1].id) if len(found) > limit else None
     return NotificationsAnswer(
         notifications=[NotificationAnswer.of(one) for one in shown],
         next=None if last is None else write_notification_place(last),

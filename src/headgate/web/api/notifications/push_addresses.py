@@ -11,12 +11,12 @@ from pydantic import BaseModel, Field
 
 from headgate.domain.breaker import BreakerState, state_of
 from headgate.outflow.notifications.push_addresses import MAX_URL
-from headgate.storage.catalogue.items import Place
+from headgate.storage.catalogue.items import LibraryCursor
 from headgate.storage.notifications.push_addresses import (
     NEWEST_PUSH,
     Push,
     PushAddress,
-    PushPlace,
+    PushCursor,
     PushState,
 )
 from headgate.web.callers import CurrentCaller
@@ -171,13 +171,13 @@ async def list_pushes(
 ) -> PushesAnswer:
     """List what went out to an address, newest first."""
     place = read_place(before) if before else None
-    below = NEWEST_PUSH if place is None else PushPlace(place.caught_at, place.id)
+    below = NEWEST_PUSH if place is None else PushCursor(place.caught_at, place.id)
     async with site.transaction() as tx:
         found = await site.parts.push_addresses.list_pushes(
             tx, address_id, user_id=caller.user_id, below=below, limit=limit + 1
         )
     shown = found[:limit]
-    last = Place(shown[-1].made_at, shown[-1].id) if len(found) > limit else None
+    last = LibraryCursor(shown[-1].made_at, shown[-1].id) if len(found) > limit else None
     return PushesAnswer(
         pushes=[PushAnswer.of(push) for push in shown], next=None if last is None else write_place(last)
     )

@@ -17,8 +17,8 @@ from headgate.outflow.reminders.previews import Preview, preview
 from headgate.outflow.reminders.reminders import Saved
 from headgate.storage.reminders.reminder_overview import (
     FullReminder,
+    ReminderCursor,
     ReminderLine,
-    ReminderPlace,
     list_reminders,
 )
 from headgate.storage.reminders.reminders import Reminder
@@ -204,7 +204,7 @@ async def list_all(
     async with site.transaction() as tx:
         found = await list_reminders(tx, state=state, below=below, limit=limit + 1)
     lines = found[:limit]
-    last = ReminderPlace(lines[-1].created_at, lines[-1].id) if len(found) > limit else None
+    last = ReminderCursor(lines[-1].created_at, lines[-1].id) if len(found) > limit else None
     return RemindersAnswer(
         reminders=[ReminderLineAnswer.of(line) for line in lines],
         next=None if last is None else write_reminder_place(last),

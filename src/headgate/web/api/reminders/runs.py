@@ -17,8 +17,8 @@ from headgate.storage.database import Tx
 from headgate.storage.sending.run_overview import (
     ACTIVE_STATES,
     DeliveryLine,
+    RunCursor,
     RunLine,
-    RunPlace,
     get_figures,
     list_deliveries,
     list_runs,
@@ -185,7 +185,7 @@ async def list_all(
             limit=limit + 1,
         )
     lines = found[:limit]
-    last = RunPlace(lines[-1].created_at, lines[-1].id) if len(found) > limit else None
+    last = RunCursor(lines[-1].created_at, lines[-1].id) if len(found) > limit else None
     following = None if last is None else write_run_place(last)
     return RunsAnswer(runs=[RunAnswer.of(line) for line in lines], next=following)
 

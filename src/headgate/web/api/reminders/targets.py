@@ -13,7 +13,7 @@ from headgate.domain.text import typed_text
 from headgate.outflow.reminders import targets
 from headgate.storage.database import Tx
 from headgate.storage.reminders.target_lists import list_lists, list_members
-from headgate.storage.reminders.targets import FIRST, TargetPlace, search_targets
+from headgate.storage.reminders.targets import FIRST, TargetCursor, search_targets
 from headgate.web.cursors import read_target_place, write_target_place
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
@@ -100,7 +100,9 @@ async def search(
             tx, words=typed_text(q), account_id=account_id, after=place, limit=limit + 1
         )
     lines = found[:limit]
-    following = write_target_place(TargetPlace(lines[-1].title, lines[-1].id)) if len(found) > limit else None
+    following = (
+        write_target_place(TargetCursor(lines[-1].title, lines[-1].id)) if len(found) > limit else None
+    )
     return TargetsAnswer(targets=[TargetAnswer(**vars(line)) for line in lines], next=following)
 
 

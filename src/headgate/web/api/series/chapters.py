@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from headgate.intake.listings.series import get_chapter, get_series
 from headgate.outflow.notifications import reading
-from headgate.storage.channels.channel_overview import ChannelPlace
+from headgate.storage.channels.channel_overview import ChannelCursor
 from headgate.storage.database import Tx
 from headgate.storage.listings import series
 from headgate.storage.listings.series import Chapter, ChapterPlace, Release
@@ -106,7 +106,7 @@ async def list_all(
         shown = found[:limit]
         releases = await series.list_releases(tx, [chapter.id for chapter in shown])
     following = (
-        write_channel_place(ChannelPlace(shown[-1].place, shown[-1].id)) if len(found) > limit else None
+        write_channel_place(ChannelCursor(shown[-1].place, shown[-1].id)) if len(found) > limit else None
     )
     return ChaptersAnswer(
         chapters=[

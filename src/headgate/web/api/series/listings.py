@@ -15,7 +15,7 @@ from headgate.domain.words.listing_words import TROUBLES, Trouble, look_reason_t
 from headgate.intake.listings.host_pace import get_host, set_host_pace
 from headgate.intake.listings.series import check_now, get_source_state, pin_source
 from headgate.kernel.logs import mask_url
-from headgate.storage.channels.channel_overview import FIRST, ChannelPlace
+from headgate.storage.channels.channel_overview import FIRST, ChannelCursor
 from headgate.storage.listings.listing_overview import (
     HostState,
     ListingPlace,
@@ -185,7 +185,7 @@ async def list_all(
     async with site.transaction() as tx:
         found = await list_listings(tx, after=ListingPlace(place.title, place.id), limit=limit + 1)
     lines = found[:limit]
-    last = ChannelPlace(lines[-1].title, lines[-1].channel_id) if len(found) > limit else None
+    last = ChannelCursor(lines[-1].title, lines[-1].channel_id) if len(found) > limit else None
     now = site.parts.clock.now()
     return ListingsAnswer(
         listings=[ListingAnswer.of(line, now=now) for line in lines],

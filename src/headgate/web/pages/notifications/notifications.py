@@ -14,7 +14,7 @@ from pydantic import AwareDatetime
 from headgate.domain.words.times import day
 from headgate.outflow.notifications import inbox
 from headgate.storage.notifications.notification_settings import get_settings
-from headgate.storage.notifications.notifications import NEWEST, Notification, Place
+from headgate.storage.notifications.notifications import NEWEST, Notification, NotificationCursor
 from headgate.web.callers import CurrentCaller
 from headgate.web.cursors import read_notification_place, write_notification_place
 from headgate.web.door import SIGNED_IN, Routes
@@ -50,7 +50,7 @@ async def show_notifications(
     days = [
         (name, list(told)) for name, told in groupby(lines, lambda one: day(one.at, settings.time_zone, now))
     ]
-    last = Place(lines[-1].at, lines[-1].id) if len(found) > inbox.PAGE else None
+    last = NotificationCursor(lines[-1].at, lines[-1].id) if len(found) > inbox.PAGE else None
     return site.renderer.render(
         "notifications.html",
         caller=caller,

@@ -14,11 +14,11 @@ from headgate.domain.text import typed_text
 from headgate.outflow.notifications.push_addresses import MAX_NAME, PAGE
 from headgate.outflow.notifications.push_out import PushOutcome
 from headgate.storage.database import Tx
-from headgate.storage.notifications.push_addresses import NEWEST_PUSH, PushPlace
+from headgate.storage.notifications.push_addresses import NEWEST_PUSH, PushCursor
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_push_place, write_push_place
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.decisions import Decision, ask
+from headgate.web.pages.decisions import Confirmation, ask
 from headgate.web.pages.notifications.telling import HOME, Said, render_telling
 from headgate.web.parts import CurrentSite, Site
 
@@ -87,7 +87,7 @@ async def rename_address(
 async def ask_remove(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> Response:
     async with site.transaction() as tx:
         address = await site.parts.push_addresses.get(tx, address_id, user_id=caller.user_id)
-    decision = Decision(
+    decision = Confirmation(
         about=address.name,
         part="account",
         back=HOME,
@@ -156,7 +156,7 @@ async def _page(
             limit=PAGE + 1,
         )
     pushes = found[:PAGE]
-    last = PushPlace(pushes[-1].made_at, pushes[-1].id) if len(found) > PAGE else None
+    last = PushCursor(pushes[-1].made_at, pushes[-1].id) if len(found) > PAGE else None
     page = site.renderer.render(
         "address.html",
         caller=caller,

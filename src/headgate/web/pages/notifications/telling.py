@@ -17,7 +17,7 @@ from headgate.domain.wall_time import list_zones
 from headgate.outflow.notifications import follows
 from headgate.outflow.notifications.inbox import change_settings
 from headgate.storage.database import Tx
-from headgate.storage.notifications.follows import FIRST, FollowPlace, Subject, list_follows
+from headgate.storage.notifications.follows import FIRST, FollowCursor, Subject, list_follows
 from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
 from headgate.storage.notifications.push_addresses import list_addresses
 from headgate.web.callers import Caller, CurrentCaller
@@ -178,7 +178,7 @@ async def render_telling(
             limit=PAGE_LENGTH + 1,
         )
     shown = found[:PAGE_LENGTH]
-    last = FollowPlace(shown[-1].title, shown[-1].id) if len(found) > PAGE_LENGTH else None
+    last = FollowCursor(shown[-1].title, shown[-1].id) if len(found) > PAGE_LENGTH else None
     page = site.renderer.render(
         "telling.html",
         caller=caller,

@@ -32,7 +32,7 @@ _MIDNIGHT = "00:00"
 
 
 @dataclass(frozen=True)
-class TypedPart:
+class PartInput:
     """One message: its text, and the file that was stored for it."""
 
     text: str = ""
@@ -40,7 +40,7 @@ class TypedPart:
 
 
 @dataclass(frozen=True)
-class TypedWhen:
+class WhenInput:
     """The fields of the schedule; which of them count is said by `repeat`."""
 
     repeat: str = "once"
@@ -67,7 +67,7 @@ class TypedWhen:
                 return Schedule(_wall(self.date, self.time))
 
     @classmethod
-    def of(cls, schedule: Schedule) -> TypedWhen:
+    def of(cls, schedule: Schedule) -> WhenInput:
         """Return the plain choice that means exactly this schedule, or its cron line."""
         if schedule.once is not None:
             return cls("once", f"{schedule.once:%Y-%m-%d}", f"{schedule.once:%H:%M}")
@@ -84,7 +84,7 @@ class TypedWhen:
 
 
 @dataclass(frozen=True)
-class TypedWindow:
+class WindowInput:
     """The fields of the delivery window."""
 
     start: str = "06:00"
@@ -100,19 +100,19 @@ class TypedWindow:
         return self.start, minute_text(DAY_MINUTES) if self.end == _MIDNIGHT else self.end
 
     @classmethod
-    def of(cls, *, start: int, end: int, at_close: str) -> TypedWindow:
+    def of(cls, *, start: int, end: int, at_close: str) -> WindowInput:
         if (start, end) == (0, DAY_MINUTES):
             return cls(whole_day=True, at_close=at_close)
         return cls(minute_text(start), minute_text(end % DAY_MINUTES), at_close=at_close)
 
 
 @dataclass(frozen=True)
-class Typed:
+class ReminderInput:
     """All that stands in the form."""
 
     title: str = ""
     account_id: UUID | None = None
-    parts: tuple[TypedPart, ...] = (TypedPart(),)
+    parts: tuple[PartInput, ...] = (PartInput(),)
     chosen: tuple[UUID, ...] = ()
     """The groups that were ticked, in the order in which they were."""
     lists: tuple[UUID, ...] = ()
@@ -120,40 +120,40 @@ class Typed:
     only_chosen: bool = False
     list_name: str = ""
     zone: str = "UTC"
-    when: TypedWhen = TypedWhen()
-    window: TypedWindow = TypedWindow()
+    when: WhenInput = WhenInput()
+    window: WindowInput = WindowInput()
 
     @classmethod
-    def of(cls, full: FullReminder) -> Typed:
+    def of(cls, full: FullReminder) -> ReminderInput:
         """Return a stored reminder as if it had just been typed."""
         known = full.reminder
         return cls(
             title=known.title,
             account_id=known.account_id,
-            parts=tuple(TypedPart(part.text, part.media_id) for part in full.parts),
+            parts=tuple(PartInput(part.text, part.media_id) for part in full.parts),
             chosen=tuple(target.id for target in full.targets),
             lists=tuple(one.id for one in full.lists),
             only_chosen=bool(full.targets),
             zone=known.zone,
-            when=TypedWhen.of(known.schedule),
-            window=TypedWindow.of(start=known.window_start, end=known.window_end, at_close=known.at_close),
+            when=WhenInput.of(known.schedule),
+            window=WindowInput.of(start=known.window_start, end=known.window_end, at_close=known.at_close),
         )
 
-    def add_part(self) -> Typed:
-        return self if len(self.parts) >= MAX_PARTS else replace(self, parts=(*self.parts, TypedPart()))
+    def add_part(self) -> ReminderInput:
+        return self if len(self.parts) >= MAX_PARTS else replace(self, parts=(*self.parts, PartInput()))
 
-    def remove_part(self, number: int) -> Typed:
+    def remove_part(self, number: int) -> ReminderInput:
         left = tuple(part for at, part in enumerate(self.parts, start=1) if at != number)
-        return replace(self, parts=left or (TypedPart(),))
+        return replace(self, parts=left or (PartInput(),))
 
-    def move_part(self, number: int, step: int) -> Typed:
+    def move_part(self, number: int, step: int) -> ReminderInput:
         """Swap a part with its neighbour; at the end of the row nothing moves."""
         parts, other = list(self.parts), number + step
         if 1 <= number <= len(parts) and 1 <= other <= len(parts):
             parts[number - 1], parts[other - 1] = parts[other - 1], parts[number - 1]
         return replace(self, parts=tuple(parts))
 
-    def set_media(self, number: int, media_id: UUID | None) -> Typed:
+    def set_media(self, number: int, media_id: UUID | None) -> ReminderInput:
         if not 1 <= number <= len(self.parts):
             return self
         parts = list(self.parts)
@@ -161,19 +161,19 @@ class Typed:
         return replace(self, parts=tuple(parts))
 
 
-def read_typed(form: FormData) -> Typed:
+def read_typed(form: FormData) -> ReminderInput:
     """Return what a person typed."""
-    return Typed(
+    return ReminderInput(
         title=_text(form, "title")[: 2 * MAX_TITLE],
         account_id=_id(_text(form, "account")),
-        parts=tuple(_parts(form)) or (TypedPart(),),
+        parts=tuple(_parts(form)) or (PartInput(),),
         chosen=_chosen(form),
         lists=tuple(_ids(_texts(form, "list"))),
         words=typed_text(_text(form, "words")),
         only_chosen=bool(_text(form, "only_chosen")),
         list_name=_text(form, "list_name"),
         zone=_text(form, "zone").strip()[:100],
-        when=TypedWhen(
+        when=WhenInput(
             repeat=_text(form, "repeat"),
             date=_text(form, "date"),
             time=_text(form, "time"),
@@ -181,7 +181,7 @@ def read_typed(form: FormData) -> Typed:
             day=_text(form, "day"),
             cron=_text(form, "cron")[:200],
         ),
-        window=TypedWindow(
+        window=WindowInput(
             start=_text(form, "window_start"),
             end=_text(form, "window_end"),
             whole_day=bool(_text(form, "whole_day")),
@@ -190,12 +190,12 @@ def read_typed(form: FormData) -> Typed:
     )
 
 
-def _parts(form: FormData) -> Iterable[TypedPart]:
+def _parts(form: FormData) -> Iterable[PartInput]:
     for number in range(1, MAX_PARTS + 1):
         if f"text-{number}" in form:
             text = _text(form, f"text-{number}").replace("\r\n", "\n")
             # A little more than can be sent, so that the answer says how much too long it is.
-            yield TypedPart(text[: 4 * MAX_TEXT], _id(_text(form, f"media-{number}")))
+            yield PartInput(text[: 4 * MAX_TEXT], _id(_text(form, f"media-{number}")))
 
 
 def _chosen(form: FormData) -> tuple[UUID, ...]:

@@ -16,7 +16,7 @@ from headgate.outflow.reminders.preflight import Outlook, Preflight
 from headgate.outflow.reminders.previews import FIRES, Preview, preview
 from headgate.storage.database import Tx
 from headgate.storage.reminders.reminders import AtClose
-from headgate.web.pages.reminders.reminder_form import Typed
+from headgate.web.pages.reminders.reminder_form import ReminderInput
 
 Made = TypeVar("Made")
 _UNTITLED = "Untitled"
@@ -60,7 +60,7 @@ class Ahead:
     missing: Sequence[str] = ()
 
 
-def judge(typed: Typed, *, now: datetime, known: tuple[Schedule, str] | None = None) -> Judged:
+def judge(typed: ReminderInput, *, now: datetime, known: tuple[Schedule, str] | None = None) -> Judged:
     """Hold a form against the rules; a schedule that is known already may lie in the past."""
     problems = Problems()
     if not typed.title.strip():
@@ -95,12 +95,12 @@ def judge(typed: Typed, *, now: datetime, known: tuple[Schedule, str] | None = N
     return Judged(draft, schedule, problems.by_field)
 
 
-def _window(typed: Typed) -> Window:
+def _window(typed: ReminderInput) -> Window:
     start, end = typed.window.ends
     return Window(parse_minute(start), parse_minute(end), typed.zone)
 
 
-async def look_ahead(tx: Tx, preflight: Preflight, typed: Typed, judged: Judged) -> Ahead:
+async def look_ahead(tx: Tx, preflight: Preflight, typed: ReminderInput, judged: Judged) -> Ahead:
     """Return when a form would fire, what would be sent, and how far that would come."""
     now = preflight.clock.now()
     shown = Ahead(missing=list(judged.problems.values()))

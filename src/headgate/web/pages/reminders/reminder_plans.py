@@ -29,7 +29,7 @@ from headgate.storage.reminders.target_lists import list_lists
 from headgate.storage.reminders.targets import search_targets
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.reminders.reminder_form import DAYS, REPEATS, Typed, read_typed
+from headgate.web.pages.reminders.reminder_form import DAYS, REPEATS, ReminderInput, read_typed
 from headgate.web.pages.reminders.reminder_judging import judge, look_ahead
 from headgate.web.parts import CurrentSite, Site
 from headgate.web.typed import read_form
@@ -46,7 +46,7 @@ MAX_FORM_BYTES = _FILES_AT_ONCE * MAX_MEDIA_BYTES + 8 * 1000 * 1000
 class Sheet:
     """A form on its way back to the person: what it holds, what is wrong, and what was done."""
 
-    typed: Typed
+    typed: ReminderInput
     reminder: Reminder | None = None
     """Empty for a new one."""
     problems: dict[str, str] = field(default_factory=dict[str, str])
@@ -72,7 +72,7 @@ async def show_new(site: CurrentSite, caller: CurrentCaller) -> Response:
     async with site.transaction() as tx:
         accounts = await list_accounts(tx)
     only = accounts[0].id if len(accounts) == 1 else None
-    return await _page(site, caller, Sheet(Typed(account_id=only), fresh=True))
+    return await _page(site, caller, Sheet(ReminderInput(account_id=only), fresh=True))
 
 
 @routes.post("/reminders/new", door=SIGNED_IN, largest_body_bytes=MAX_FORM_BYTES)
@@ -84,7 +84,7 @@ async def change_new(request: Request, site: CurrentSite, caller: CurrentCaller)
 async def show_known(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -> Response:
     async with site.transaction() as tx:
         full = await reminders.get(tx, reminder_id)
-    return await _page(site, caller, Sheet(Typed.of(full), full.reminder))
+    return await _page(site, caller, Sheet(ReminderInput.of(full), full.reminder))
 
 
 @routes.post("/reminders/{reminder_id}/edit", door=SIGNED_IN, largest_body_bytes=MAX_FORM_BYTES)
@@ -163,7 +163,7 @@ async def _carry_out(site: Site, tx: Tx, sheet: Sheet, wish: str) -> Sheet:
             return sheet
 
 
-async def _choose_found(tx: Tx, typed: Typed) -> Typed:
+async def _choose_found(tx: Tx, typed: ReminderInput) -> ReminderInput:
     found = await search_targets(
         tx, words=typed.words, account_id=typed.account_id, limit=MAX_TARGETS - len(typed.chosen)
     )

@@ -18,14 +18,14 @@ from headgate.outflow.reminders.preflight import Outlook
 from headgate.outflow.reminders.previews import FIRES, Preview, preview
 from headgate.outflow.reminders.runs import UnderWay, make_run, make_test_run
 from headgate.storage.database import Tx
-from headgate.storage.reminders.reminder_overview import FullReminder, ReminderPlace, list_reminders
+from headgate.storage.reminders.reminder_overview import FullReminder, ReminderCursor, list_reminders
 from headgate.storage.reminders.targets import find_targets, search_targets
 from headgate.storage.sending.run_making import find_run_under_way
 from headgate.storage.sending.run_overview import list_runs
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_reminder_place, write_reminder_place
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.decisions import Choice, Decision, ask
+from headgate.web.pages.decisions import Choice, Confirmation, ask
 from headgate.web.parts import CurrentSite, Site
 
 routes = Routes()
@@ -46,7 +46,7 @@ async def show_reminders(
             tx, state=None if state == "all" else state, below=below, limit=PAGE_LENGTH + 1
         )
     lines = found[:PAGE_LENGTH]
-    last = ReminderPlace(lines[-1].created_at, lines[-1].id) if len(found) > PAGE_LENGTH else None
+    last = ReminderCursor(lines[-1].created_at, lines[-1].id) if len(found) > PAGE_LENGTH else None
     return site.renderer.render(
         "reminders.html",
         caller=caller,
@@ -101,7 +101,7 @@ async def duplicate(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID)
 async def ask_delete(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -> Response:
     async with site.transaction() as tx:
         known = (await reminders.get(tx, reminder_id)).reminder
-    decision = Decision(
+    decision = Confirmation(
         about=known.title,
         back=f"/reminders/{reminder_id}",
         question="Delete this reminder?",
@@ -137,7 +137,7 @@ async def ask_run(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -
         under_way = await find_run_under_way(tx, reminder_id)
     if under_way is not None:
         warning = " ".join(filter(None, [UnderWay(known.title, under_way).message, warning]))
-    decision = Decision(
+    decision = Confirmation(
         about=known.title,
         back=f"/reminders/{reminder_id}",
         question="Send it again?" if under_way else "Run now?",
@@ -183,7 +183,7 @@ async def ask_test(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) 
     async with site.transaction() as tx:
         known = (await reminders.get(tx, reminder_id)).reminder
         found = await search_targets(tx, account_id=known.account_id, limit=MAX_SUGGESTED)
-    decision = Decision(
+    decision = Confirmation(
         about=known.title,
         back=f"/reminders/{reminder_id}",
         question="Send a test to one group",

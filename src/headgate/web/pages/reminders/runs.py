@@ -18,8 +18,8 @@ from headgate.storage.channels.channels import list_accounts
 from headgate.storage.database import Tx
 from headgate.storage.sending.run_overview import (
     ACTIVE_STATES,
+    RunCursor,
     RunLine,
-    RunPlace,
     get_figures,
     list_deliveries,
     list_runs,
@@ -28,7 +28,7 @@ from headgate.storage.sending.sending import count_errors
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_run_place, write_run_place
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.decisions import Choice, Decision, Tick, ask
+from headgate.web.pages.decisions import Checkbox, Choice, Confirmation, ask
 from headgate.web.pages.reminders.progress import stripes
 from headgate.web.parts import CurrentSite, Site
 from headgate.web.wording import amount
@@ -59,7 +59,7 @@ async def show_runs(
             tx, reminder_id=reminder, states=ENDED_STATES, below=below, limit=PAGE_LENGTH + 1
         )
     ended = found[:PAGE_LENGTH]
-    last = RunPlace(ended[-1].created_at, ended[-1].id) if len(found) > PAGE_LENGTH else None
+    last = RunCursor(ended[-1].created_at, ended[-1].id) if len(found) > PAGE_LENGTH else None
     query = {"reminder": str(reminder)} if reminder else {}
     return site.renderer.render(
         "runs.html",
@@ -102,7 +102,7 @@ async def resume(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Resp
 async def ask_cancel(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Response:
     async with site.transaction() as tx:
         run = await controls.get_run(tx, run_id)
-    decision = Decision(
+    decision = Confirmation(
         about=run.title,
         back=f"/runs/{run_id}",
         question="Cancel this run?",
@@ -124,15 +124,15 @@ async def cancel(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Resp
 async def ask_retry(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Response:
     async with site.transaction() as tx:
         run = await controls.get_run(tx, run_id)
-    ticks: list[Tick] = []
+    ticks: list[Checkbox] = []
     if run.skipped:
         label = f"Also {amount(run.skipped, 'skipped one')}"
-        ticks.append(Tick("skipped", label, is_on=not run.failed))
+        ticks.append(Checkbox("skipped", label, is_on=not run.failed))
     if run.uncertain:
         label = f"Also {amount(run.uncertain, 'uncertain one')}; it may arrive twice"
-        ticks.append(Tick("uncertain", label))
+        ticks.append(Checkbox("uncertain", label))
     failed = f"{amount(run.failed, 'group')} failed and will be retried." if run.failed else "None failed."
-    decision = Decision(
+    decision = Confirmation(
         about=run.title,
         back=f"/runs/{run_id}",
         question="Send again?",
@@ -184,7 +184,7 @@ async def ask_remainder(site: CurrentSite, caller: CurrentCaller, run_id: UUID) 
     mine = next((one.platform for one in accounts if one.id == run.account_id), None)
     others = [one for one in accounts if one.id != run.account_id and mine in (None, one.platform)]
     rest = run.pending + run.failed + run.skipped
-    decision = Decision(
+    decision = Confirmation(
         about=run.title,
         back=f"/runs/{run_id}",
         question="Send the rest from another account",
@@ -196,7 +196,7 @@ async def ask_remainder(site: CurrentSite, caller: CurrentCaller, run_id: UUID) 
         choices=[Choice("account", "Account", [(str(one.id), one.name) for one in others])] if others else [],
         ticks=(
             [
-                Tick(
+                Checkbox(
                     "uncertain",
                     f"Also {amount(run.uncertain, 'uncertain one')}; it may arrive twice",
                 )

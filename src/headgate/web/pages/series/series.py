@@ -23,7 +23,7 @@ from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_series_place, write_series_place
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.errors import not_found
-from headgate.web.pages.decisions import Decision, ask
+from headgate.web.pages.decisions import Confirmation, ask
 from headgate.web.pages.notifications.following import read_switches
 from headgate.web.pages.series.source_views import view_sources
 from headgate.web.parts import CurrentSite, Site
@@ -149,7 +149,7 @@ async def rename(
 async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> Response:
     async with site.transaction() as tx:
         known = await get_series(tx, series_id, user_id=caller.user_id)
-    decision = Decision(
+    decision = Confirmation(
         about=known.title,
         part="series",
         back=f"/series/{series_id}",

@@ -32,7 +32,7 @@ MAX_SUGGESTED = 500
 
 
 @dataclass(frozen=True)
-class Typed:
+class SeriesInput:
     """What a person has typed so far; nothing of it is lost."""
 
     platform: str = ""
@@ -57,7 +57,7 @@ async def show_form(
 ) -> Response:
     """Show the form, and what was found if a platform was asked."""
     query = typed_text(q, max_length=MAX_QUERY_LENGTH)
-    typed = Typed(typed_text(platform), query, series, brings="chapters" if series else "posts")
+    typed = SeriesInput(typed_text(platform), query, series, brings="chapters" if series else "posts")
     if not typed.platform or not query:
         return await _page(site, caller, typed)
     try:
@@ -85,7 +85,7 @@ async def add(
     follow: Annotated[bool, Form()] = False,
 ) -> Response:
     """Follow what was picked, and go to the series that it brings."""
-    typed = Typed(
+    typed = SeriesInput(
         typed_text(platform),
         typed_text(q, max_length=MAX_QUERY_LENGTH),
         series_id,
@@ -137,7 +137,7 @@ def _picked(found: Sequence[FoundChannel], pick: str) -> FoundChannel:
     raise UserError("Nothing was picked.", remedy="Pick one of those that were found.")
 
 
-def _new_source(typed: Typed, found: FoundChannel) -> NewSource:
+def _new_source(typed: SeriesInput, found: FoundChannel) -> NewSource:
     if typed.series_id is None and not found.is_series and typed.brings != "chapters":
         return NewSource(found)
     return NewSource(found, typed.series_id, typed.series, typed.pattern, typed.language, needs_series=True)
@@ -154,7 +154,7 @@ async def _follow(site: Site, caller: Caller, added: SourceAdded) -> None:
 async def _page(
     site: Site,
     caller: Caller,
-    typed: Typed,
+    typed: SeriesInput,
     *,
     found: Sequence[FoundChannel] | None = None,
     pick: str = "",
