@@ -72,14 +72,13 @@ class StagedTx(Tx):
 
 
 class StagedDatabase(Database):
-    """One process's database on the stage: one connection, since one actor plays at a time."""
+    """One process's database on the stage."""
 
     def __init__(self, lines: Lines, clock: Clock, stage: Stage, *, name: str) -> None:
         super().__init__(lines.url, clock, name=name)
         self._lines = lines
         self._stage = stage
-        self._free: list[Connection] = []
-        self.connections: list[Connection] = []
+        self._lent: list[Connection] = []
 
     async def open(self) -> None:
         """Nothing to open: connections are made when they are needed."""
@@ -89,7 +88,7 @@ class StagedDatabase(Database):
 
     def cut(self) -> None:
         """Lose all connections at once."""
-        for connection in self.connections:
+        for connection in self._lent:
             self._lines.cut(connection)
 
     @asynccontextmanager
@@ -137,14 +136,10 @@ class StagedDatabase(Database):
             raise DatabaseAway("the answer to a commit was lost")
 
     async def _acquire(self) -> Connection:
-        while self._free:
-            connection = self._free.pop()
-            if not connection.closed:
-                return connection
         connection = await self._lines.open()
-        self.connections.append(connection)
+        self._lent.append(connection)
         return connection
 
     async def _put(self, connection: Connection) -> None:
-        if not connection.closed:
-            self._free.append(connection)
+        self._lines.cut(connection)
+        self._lent.remove(connection)
