@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fanouts import Doing, at_point, kill, lose_answer, noting, play
 
-from headgate.outflow.sending.flights import SEND_TIMEOUT_S, SETTLE_S
+from headgate.outflow.sending.message_sender import SEND_TIMEOUT_S, SETTLE_S
 from headgate.testing.platform.errors import SimFlood
 from headgate.testing.platform.profiles import PRESETS, plain
 from headgate.testing.simulator import Theatre

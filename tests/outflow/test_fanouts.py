@@ -13,7 +13,7 @@ from headgate.connectors.protocol import LaneDefault
 from headgate.domain.reminders.windows import Window
 from headgate.outflow.reminders.runs import make_run
 from headgate.outflow.sending import controls
-from headgate.outflow.sending.turn import TURN_S
+from headgate.outflow.sending.batch import BATCH_S
 from headgate.storage.sending.sending import set_group_concurrency
 from headgate.testing.platform.profiles import plain
 from headgate.testing.simulator import Theatre
@@ -97,7 +97,7 @@ async def test_a_run_that_meets_the_close_of_its_window_stops_and_says_so(theatr
 async def test_capacity_is_not_blamed_when_the_run_was_paused_until_the_close(theatre: Theatre) -> None:
     async def pause(fanout: Fanout) -> None:
         (row,) = await fanout.rows("select id from run")
-        async with fanout.desk.transaction() as tx:
+        async with fanout.context.transaction() as tx:
             await controls.pause(tx, row["id"])
 
     window = Window(8 * 60, 8 * 60 + 5, "UTC")
@@ -174,7 +174,7 @@ async def test_runs_of_one_account_take_turns_and_a_waiting_one_holds_no_slot(th
     async def begin_another(fanout: Fanout) -> None:
         (row,) = await fanout.rows("select reminder_id from run")
         now = fanout.stage.now()
-        async with fanout.desk.transaction() as tx:
+        async with fanout.context.transaction() as tx:
             await make_run(
                 tx, row["reminder_id"], trigger="person", fire_at=now, now=now, ids=fanout.ids, beside=True
             )
@@ -224,7 +224,7 @@ async def test_groups_at_once_are_an_accounts_own_setting(theatre: Theatre) -> N
 
     async def one_group(fanout: Fanout) -> None:
         (row,) = await fanout.rows("select id from account where name = 'main'")
-        async with fanout.desk.transaction() as tx:
+        async with fanout.context.transaction() as tx:
             await set_group_concurrency(tx, row["id"], 1)
 
     script = FanoutScript(targets=60, parts=ONE, accounts=("main", "second"))
@@ -298,7 +298,7 @@ async def test_pausing_resuming_and_cancelling_take_effect_within_seconds(theatr
         async def do(fanout: Fanout) -> None:
             (row,) = await fanout.rows("select id from run")
             now = fanout.stage.now()
-            async with fanout.desk.transaction() as tx:
+            async with fanout.context.transaction() as tx:
                 if how == "pause":
                     await controls.pause(tx, row["id"])
                 elif how == "resume":
@@ -332,7 +332,7 @@ async def test_pausing_resuming_and_cancelling_take_effect_within_seconds(theatr
 
 
 async def test_an_upload_longer_than_a_turn_is_used_in_the_next_one(theatre: Theatre) -> None:
-    forgetful = plain.but(media_life_s=240.0, upload_s=TURN_S + 10)
+    forgetful = plain.but(media_life_s=240.0, upload_s=BATCH_S + 10)
     outcome = await play(theatre, FanoutScript(targets=1, parts=("+picture",), profile=forgetful))
     assert (outcome.uploads, outcome.messages, outcome.states) == (1, 1, ["success"])
 

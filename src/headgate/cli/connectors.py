@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from headgate.app.connectors import load_connectors
 from headgate.app.parts import StoredSecrets
-from headgate.cli.context import Desk
+from headgate.cli.context import CommandContext
 from headgate.connectors.protocol import Connector
 from headgate.domain.errors import Elsewhere, UserError
 from headgate.domain.pacing import LanePlan
@@ -15,20 +15,22 @@ from headgate.lanes import Lanes, plan_lanes
 from headgate.lanes.links import Links
 
 
-def connectors_of(desk: Desk) -> Mapping[str, Connector]:
+def connectors_of(context: CommandContext) -> Mapping[str, Connector]:
     """Return the connectors that can be used on this database, by platform."""
-    connectors = dict(load_connectors(desk.settings))
-    if desk.anchor is not None:
+    connectors = dict(load_connectors(context.settings))
+    if context.anchor is not None:
         from headgate.testing import SimulatedConnector, build_demo_world
 
-        world = build_demo_world(desk.settings.demo.seed, desk.clock, opened_at=desk.anchor.opened_at)
+        world = build_demo_world(
+            context.settings.demo.seed, context.clock, opened_at=context.anchor.opened_at
+        )
         connectors["simulated"] = SimulatedConnector(world)
     return connectors
 
 
-def connector_of(desk: Desk, platform: str) -> Connector:
+def connector_of(context: CommandContext, platform: str) -> Connector:
     """Return the connector of a platform, or say which there are."""
-    connectors = connectors_of(desk)
+    connectors = connectors_of(context)
     if platform not in connectors:
         known = ", ".join(sorted(connectors))
         raise UserError(
@@ -40,21 +42,21 @@ def connector_of(desk: Desk, platform: str) -> Connector:
 
 
 @asynccontextmanager
-async def open_links(desk: Desk) -> AsyncGenerator[Links, None]:
+async def open_links(context: CommandContext) -> AsyncGenerator[Links, None]:
     """Yield the way to call platforms, paced by the same lanes as the services."""
-    secrets = StoredSecrets(desk.database, desk.settings.data.dir)
-    lanes = Lanes(desk.database, desk.clock)
-    links = Links(connectors_of(desk), lanes, secrets, desk.settings.outflow.messages_per_minute)
+    secrets = StoredSecrets(context.database, context.settings.data.dir)
+    lanes = Lanes(context.database, context.clock)
+    links = Links(connectors_of(context), lanes, secrets, context.settings.outflow.messages_per_minute)
     try:
         yield links
     finally:
         await links.close()
 
 
-def plans_of(desk: Desk, platform: str) -> list[LanePlan]:
+def plans_of(context: CommandContext, platform: str) -> list[LanePlan]:
     """Return the lanes that an account of a platform gets when it is first opened."""
-    connectors = connectors_of(desk)
+    connectors = connectors_of(context)
     if platform not in connectors:
         raise Elsewhere(f"there is no connector for the platform {platform!r} in this installation")
-    most = desk.settings.outflow.messages_per_minute
+    most = context.settings.outflow.messages_per_minute
     return plan_lanes(connectors[platform].manifest.lanes, send_per_minute=most)

@@ -1,4 +1,4 @@
-"""Where commands work: the database that the settings name, with the product's clock on it."""
+"""What every command works with: the database from the settings, and the product clock."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Desk:
-    """An open database, and the time that its services go by: a demo's runs fast."""
+class CommandContext:
+    """An open database and the clock of its services; the clock of a demo runs fast."""
 
     settings: Settings
     database: Database
@@ -36,18 +36,18 @@ class Desk:
         return Ids(self.clock, Randomness())
 
 
-def at_desk(work: Callable[[Desk], Awaitable[Result]]) -> Result:
-    """Do a command's work at the desk."""
+def with_database(work: Callable[[CommandContext], Awaitable[Result]]) -> Result:
+    """Run a command's work with an open database."""
 
     async def run() -> Result:
-        async with open_desk() as desk:
-            return await work(desk)
+        async with open_context() as context:
+            return await work(context)
 
     return asyncio.run(run())
 
 
 @asynccontextmanager
-async def open_desk() -> AsyncGenerator[Desk, None]:
+async def open_context() -> AsyncGenerator[CommandContext, None]:
     """Open the database of the settings; one that is not up to date is refused."""
     settings = load_settings()
     async with open_server(settings) as url:
@@ -59,6 +59,6 @@ async def open_desk() -> AsyncGenerator[Desk, None]:
             async with database.transaction() as tx:
                 anchor = await get_anchor(tx)
             clock = RealClock() if anchor is None else anchored_clock(anchor)
-            yield Desk(settings, database, clock, anchor)
+            yield CommandContext(settings, database, clock, anchor)
         finally:
             await database.close()

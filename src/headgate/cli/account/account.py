@@ -11,7 +11,7 @@ import typer
 
 from headgate.cli.account.pace import pace
 from headgate.cli.connectors import connector_of
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import AccountArgument, get_account
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
 from headgate.cli.phrases import count_of
@@ -53,29 +53,29 @@ def add(
     """Add an account, and sign it in."""
     answers = _parse(answer)
 
-    async def insert(desk: Desk) -> None:
-        connector = connector_of(desk, platform)
+    async def insert(context: CommandContext) -> None:
+        connector = connector_of(context, platform)
         signed_in = None if no_login else await accounts.log_in(connector, name, {}, _answerer(answers))
         new = NewAccount(platform, name, established, signed_in)
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             await accounts.add_account(
-                tx, new, data_dir=desk.settings.data.dir, ids=desk.ids, now=desk.clock.now()
+                tx, new, data_dir=context.settings.data.dir, ids=context.ids, now=context.clock.now()
             )
         if signed_in is None:
             typer.echo(f"{name} is added; `headgate account login {name}` signs it in.")
         else:
             typer.echo(f"{name} is signed in; `headgate channel add {name}` lists what it sees.")
 
-    at_desk(insert)
+    with_database(insert)
 
 
 @app.command("list")
 def list_all(*, as_json: AsJson = False) -> None:
     """List accounts with their state, the pace of their calls, and how many there were."""
 
-    async def look(desk: Desk) -> None:
-        now = desk.clock.now()
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        now = context.clock.now()
+        async with context.database.transaction() as tx:
             lines = await list_account_lines(tx)
             lanes = await list_lanes(tx)
             calls = await list_calls(tx, days=DAYS)
@@ -86,20 +86,20 @@ def list_all(*, as_json: AsJson = False) -> None:
             _print_discovery(lines, now=now)
             _print_lanes(lines, lanes, calls)
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command("discover")
 def discover_now(account: AccountArgument) -> None:
     """List an account's channels again now, to notice new, renamed and vanished ones."""
 
-    async def ask(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def ask(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             known = await get_account(tx, account)
-            await accounts.list_channels_again(tx, known.id, now=desk.clock.now())
+            await accounts.list_channels_again(tx, known.id, now=context.clock.now())
         typer.echo(f"The channels of {known.name} are listed again now.")
 
-    at_desk(ask)
+    with_database(ask)
 
 
 @app.command()
@@ -107,51 +107,51 @@ def login(account: AccountArgument, *, answer: Answers = None) -> None:
     """Sign an account in and check its channels."""
     answers = _parse(answer)
 
-    async def sign_in(desk: Desk) -> None:
-        data_dir = desk.settings.data.dir
-        async with desk.database.transaction() as tx:
+    async def sign_in(context: CommandContext) -> None:
+        data_dir = context.settings.data.dir
+        async with context.database.transaction() as tx:
             known = await get_account(tx, account)
             secrets = await accounts.read_secrets(tx, known.id, data_dir=data_dir)
-        connector = connector_of(desk, known.platform)
+        connector = connector_of(context, known.platform)
         signed_in = await accounts.log_in(connector, known.name, secrets, _answerer(answers))
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             woken = await accounts.sign_in(
-                tx, known.id, signed_in.secrets, data_dir=data_dir, now=desk.clock.now()
+                tx, known.id, signed_in.secrets, data_dir=data_dir, now=context.clock.now()
             )
         looked = f"; {count_of(woken, 'channel is', 'channels are')} checked now" if woken else ""
         typer.echo(f"{known.name} is signed in{looked}.")
 
-    at_desk(sign_in)
+    with_database(sign_in)
 
 
 @app.command()
 def logout(account: AccountArgument, *, yes: Yes = False) -> None:
     """Sign an account out; others that can read its channels take over."""
 
-    async def sign_out(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def sign_out(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             known = await get_account(tx, account)
         confirm(f"Sign {known.name} out, and forget its session?", yes=yes)
         done = await accounts.log_out(
-            desk.database,
-            connector_of(desk, known.platform),
+            context.database,
+            connector_of(context, known.platform),
             known,
-            data_dir=desk.settings.data.dir,
-            now=desk.clock.now(),
+            data_dir=context.settings.data.dir,
+            now=context.clock.now(),
         )
         if done.problem:
             typer.echo(f"The platform refused the logout: {done.problem}.", err=True)
         typer.echo(f"{known.name} is signed out{_handed_over(done.handed_over, _WAITING)}.")
 
-    at_desk(sign_out)
+    with_database(sign_out)
 
 
 @app.command()
 def remove(account: AccountArgument, *, yes: Yes = False) -> None:
     """Remove an account; its channels stay, and what was caught stays."""
 
-    async def delete(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def delete(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             known = await get_account(tx, account)
             await accounts.check_removable(tx, known)
             broken = await list_of_account(tx, known.id)
@@ -159,11 +159,11 @@ def remove(account: AccountArgument, *, yes: Yes = False) -> None:
         confirm(
             f"Remove the account {known.platform}/{known.name} with its session and pace?{silent}", yes=yes
         )
-        async with desk.database.transaction() as tx:
-            done = await accounts.remove_account(tx, known, now=desk.clock.now())
+        async with context.database.transaction() as tx:
+            done = await accounts.remove_account(tx, known, now=context.clock.now())
         typer.echo(f"{known.name} is removed{_handed_over(done, _ALONE)}.{silent}")
 
-    at_desk(delete)
+    with_database(delete)
 
 
 app.command()(pace)

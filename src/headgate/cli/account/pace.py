@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from headgate.cli.connectors import plans_of
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import AccountArgument, get_account
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.cli.phrases import print_facts
@@ -53,19 +53,19 @@ def pace(
         established=established,
     )
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             known = await get_account(tx, account)
             await change_pace(
-                tx, known, wish, lambda platform: plans_of(desk, platform), now=desk.clock.now()
+                tx, known, wish, lambda platform: plans_of(context, platform), now=context.clock.now()
             )
-            shown = await get_pace(tx, known, lambda platform: plans_of(desk, platform))
+            shown = await get_pace(tx, known, lambda platform: plans_of(context, platform))
         if as_json:
-            print_json(_document(shown, desk))
+            print_json(_document(shown, context))
         else:
-            _print(shown, desk)
+            _print(shown, context)
 
-    at_desk(look)
+    with_database(look)
 
 
 def _number_or(typed: str | None, word: Word, *, option: str) -> int | Word | None:
@@ -78,17 +78,19 @@ def _number_or(typed: str | None, word: Word, *, option: str) -> int | Word | No
     return int(typed)
 
 
-def _document(shown: SendingPace, desk: Desk) -> dict[str, Any]:
+def _document(shown: SendingPace, context: CommandContext) -> dict[str, Any]:
     return {
         **vars(shown),
         "lane": None if shown.lane is None else asdict(shown.lane),
         "changes": list(shown.changes),
-        "groups_at_once": shown.group_concurrency or desk.settings.outflow.group_concurrency,
+        "groups_at_once": shown.group_concurrency or context.settings.outflow.group_concurrency,
     }
 
 
-def _print(shown: SendingPace, desk: Desk) -> None:
-    print_facts([("account", shown.account_name), *_facts(shown), ("groups at once", _groups(shown, desk))])
+def _print(shown: SendingPace, context: CommandContext) -> None:
+    print_facts(
+        [("account", shown.account_name), *_facts(shown), ("groups at once", _groups(shown, context))]
+    )
     if shown.changes:
         typer.echo()
         print_table(
@@ -132,9 +134,9 @@ def _why(lane: LaneRow, rate: float) -> str:
     return f"{PACE_CAUSES[cause]}, since {_moment(lane.rate_at)}"
 
 
-def _groups(shown: SendingPace, desk: Desk) -> str:
+def _groups(shown: SendingPace, context: CommandContext) -> str:
     if shown.group_concurrency is None:
-        return f"{desk.settings.outflow.group_concurrency} (the deployment's number)"
+        return f"{context.settings.outflow.group_concurrency} (the deployment's number)"
     return str(shown.group_concurrency)
 
 

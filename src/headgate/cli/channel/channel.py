@@ -10,7 +10,7 @@ from headgate.cli.channel import tables as channel_tables
 from headgate.cli.channel.scan_progress import print_ended, watch_scan
 from headgate.cli.channel.settings import settings
 from headgate.cli.connectors import open_links
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import AccountArgument, ChannelArgument, get_account, get_channel
 from headgate.cli.output import AsJson, Yes, confirm, print_json
 from headgate.cli.phrases import count_of
@@ -56,11 +56,11 @@ def add(
     if keys and every:
         raise UserError("--all leaves nothing to choose.", remedy="Give channels, or --all.")
 
-    async def follow(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def follow(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             known = await get_account(tx, account)
         reference = AccountRef(known.id, known.platform, known.name, known.established, known.sign_in)
-        async with open_links(desk) as links:
+        async with open_links(context) as links:
             try:
                 found = await discovery.discover(links, reference)
             except WorkError as error:
@@ -69,7 +69,7 @@ def add(
                     command="headgate account list",
                 ) from error
             home = discovery.home_of(links, reference)
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             if not keys and not every:
                 followed = await list_followed(tx, [one.key for one in found], home)
                 channel_tables.print_found(found, followed, account=known.name, as_json=as_json)
@@ -81,39 +81,39 @@ def add(
                 home,
                 links,
                 among=found,
-                ids=desk.ids,
-                now=desk.clock.now(),
-                every_s=desk.settings.intake.discover_every_s,
+                ids=context.ids,
+                now=context.clock.now(),
+                every_s=context.settings.intake.discover_every_s,
             )
         if as_json:
             print_json(done)
         else:
             channel_tables.print_followed(done, chosen, account=known.name)
 
-    at_desk(follow)
+    with_database(follow)
 
 
 @app.command("list")
 def list_all(*, as_json: AsJson = False) -> None:
     """List the channels that are followed, with how far each was read."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             channels = await list_channels(tx, after=FIRST, limit=_ALL)
         if as_json:
             print_json(channels)
         else:
-            channel_tables.print_channels(channels, now=desk.clock.now())
+            channel_tables.print_channels(channels, now=context.clock.now())
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
 def show(channel: ChannelArgument, *, as_json: AsJson = False) -> None:
     """Show what a channel is: switch, accounts, topics, settings. `headgate explain` says how it does."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_channel(tx, channel, with_parents=True)
             family = await list_family(tx, named.id)
             explanation = await explain_stream(tx, named.id)
@@ -122,9 +122,9 @@ def show(channel: ChannelArgument, *, as_json: AsJson = False) -> None:
         if as_json:
             print_json(channel_tables.as_document(named, explanation, topics, below=below))
         else:
-            channel_tables.print_channel(named, explanation, topics, below=below, now=desk.clock.now())
+            channel_tables.print_channel(named, explanation, topics, below=below, now=context.clock.now())
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
@@ -140,59 +140,59 @@ def scan(
     """Read a channel now, whatever its schedule says."""
     wish = ScanWish(direction, limit, not no_auto_continue)
 
-    async def ask(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def ask(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_channel(tx, channel)
-            asked = await requests.ask_scan(tx, named.id, wish, ids=desk.ids, now=desk.clock.now())
+            asked = await requests.ask_scan(tx, named.id, wish, ids=context.ids, now=context.clock.now())
         channel_tables.say_asked(named.title, asked, as_json=as_json)
         if wait:
-            print_ended(named.title, await watch_scan(desk, asked.id), as_json=as_json)
+            print_ended(named.title, await watch_scan(context, asked.id), as_json=as_json)
         elif as_json:
             print_json(asked)
 
-    at_desk(ask)
+    with_database(ask)
 
 
 @app.command()
 def enable(channel: ChannelArgument, *, topic: TopicOption = "") -> None:
     """Switch a channel on, or a parent with all its channels; reading goes on where it stopped."""
 
-    async def switch(desk: Desk) -> None:
+    async def switch(context: CommandContext) -> None:
         if topic:
-            await _switch_topic(desk, channel, topic, enabled=True)
+            await _switch_topic(context, channel, topic, enabled=True)
             return
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             named = await get_channel(tx, channel, with_parents=True, with_listings=True)
-            due = await requests.enable(tx, named.id, now=desk.clock.now())
+            due = await requests.enable(tx, named.id, now=context.clock.now())
         if named.parent_off:
             typer.echo(f"{named.title} is on, but {named.parent_off}, which it is in, is off.")
         else:
             typer.echo(f"{named.title} is on; {count_of(due, 'channel is', 'channels are')} checked now.")
 
-    at_desk(switch)
+    with_database(switch)
 
 
 @app.command()
 def disable(channel: ChannelArgument, *, topic: TopicOption = "") -> None:
     """Switch a channel off, or a parent with all its channels; what was read stays read."""
 
-    async def switch(desk: Desk) -> None:
+    async def switch(context: CommandContext) -> None:
         if topic:
-            await _switch_topic(desk, channel, topic, enabled=False)
+            await _switch_topic(context, channel, topic, enabled=False)
             return
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             named = await get_channel(tx, channel, with_parents=True, with_listings=True)
-            ended = await requests.disable(tx, named.id, now=desk.clock.now())
+            ended = await requests.disable(tx, named.id, now=context.clock.now())
         stopped = f"; {count_of(ended, 'scan')} cancelled, what was read stays" if ended else ""
         typer.echo(f"{named.title} is off{stopped}.")
 
-    at_desk(switch)
+    with_database(switch)
 
 
-async def _switch_topic(desk: Desk, channel: str, topic: str, *, enabled: bool) -> None:
-    async with desk.database.transaction() as tx:
+async def _switch_topic(context: CommandContext, channel: str, topic: str, *, enabled: bool) -> None:
+    async with context.database.transaction() as tx:
         named = await get_channel(tx, channel)
-        await switch_topic(tx, named.id, topic, enabled=enabled, now=desk.clock.now())
+        await switch_topic(tx, named.id, topic, enabled=enabled, now=context.clock.now())
     becomes = "judged by its settings" if enabled else "kept as rejected"
     typer.echo(f"The topic {topic} is {'on' if enabled else 'off'}: what is seen in it is {becomes}.")
 
@@ -218,42 +218,42 @@ def rescan(
     if wait and not reset:
         raise UserError("--wait goes with --reset.", command="headgate explain")
 
-    async def ask(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def ask(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_channel(tx, channel, with_parents=not reset)
         if not reset:
-            async with desk.database.transaction() as tx:
-                await requests.judge_again(tx, named.id, now=desk.clock.now())
+            async with context.database.transaction() as tx:
+                await requests.judge_again(tx, named.id, now=context.clock.now())
             typer.echo(f"What was seen in {named.title} is judged again, as far as it was by other settings.")
             return
         confirm(
             f"Forget how far {named.title} was read, and read all of it again? What was caught stays.",
             yes=yes,
         )
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             wish = ScanWish(page_limit=limit)
-            asked = await requests.reset_scan(tx, named.id, wish, ids=desk.ids, now=desk.clock.now())
+            asked = await requests.reset_scan(tx, named.id, wish, ids=context.ids, now=context.clock.now())
         channel_tables.say_asked(named.title, asked, as_json=False)
         if wait:
-            print_ended(named.title, await watch_scan(desk, asked.id), as_json=False)
+            print_ended(named.title, await watch_scan(context, asked.id), as_json=False)
 
-    at_desk(ask)
+    with_database(ask)
 
 
 @app.command()
 def remove(channel: ChannelArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
     """Stop following a channel, and delete everything that was caught from it."""
 
-    async def delete(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def delete(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_channel(tx, channel, with_parents=True)
             holdings = await count_holdings(tx, await list_family(tx, named.id))
         confirm(f"Remove {named.title} with {channel_tables.holdings_in_words(holdings)}?", yes=yes)
-        async with desk.database.transaction() as tx:
-            gone = await requests.remove_channel(tx, named.id, now=desk.clock.now())
+        async with context.database.transaction() as tx:
+            gone = await requests.remove_channel(tx, named.id, now=context.clock.now())
         if as_json:
             print_json(gone)
         else:
             typer.echo(f"{named.title} is removed, with {channel_tables.holdings_in_words(gone)}.")
 
-    at_desk(delete)
+    with_database(delete)

@@ -9,7 +9,7 @@ from uuid import UUID
 import typer
 
 from headgate.cli.channel.explain_text import BAR_WIDTH, print_explanation
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import get_channel
 from headgate.cli.lookup.series import find_named_series
 from headgate.cli.output import AsJson, print_json
@@ -36,15 +36,15 @@ def explain(channel: ExplainedArgument, *, as_json: AsJson = False) -> None:
     For a feed or a series: how often its sources are checked and why, and whether they answer.
     """
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             listings = await _find_listings(tx, channel)
         if listings:
-            await _explain_listings(desk, listings, as_json=as_json)
+            await _explain_listings(context, listings, as_json=as_json)
         else:
-            await _explain_stream(desk, channel, as_json=as_json)
+            await _explain_stream(context, channel, as_json=as_json)
 
-    at_desk(look)
+    with_database(look)
 
 
 async def _find_listings(tx: Tx, reference: str) -> list[UUID]:
@@ -57,9 +57,9 @@ async def _find_listings(tx: Tx, reference: str) -> list[UUID]:
     return [(await get_channel(tx, reference, with_listings=True)).id] if channels else []
 
 
-async def _explain_listings(desk: Desk, channel_ids: list[UUID], *, as_json: bool) -> None:
-    now = desk.clock.now()
-    async with desk.database.transaction() as tx:
+async def _explain_listings(context: CommandContext, channel_ids: list[UUID], *, as_json: bool) -> None:
+    now = context.clock.now()
+    async with context.database.transaction() as tx:
         states = await get_listing_states(tx, channel_ids)
         sources = await list_sources(tx, channel_ids)
         changes = {one: await list_tier_changes(tx, one) for one in channel_ids}
@@ -81,8 +81,8 @@ async def _explain_listings(desk: Desk, channel_ids: list[UUID], *, as_json: boo
         listing_text.print_listing(one, sources[one.channel_id], changes[one.channel_id], now)
 
 
-async def _explain_stream(desk: Desk, channel: str, *, as_json: bool) -> None:
-    async with desk.database.transaction() as tx:
+async def _explain_stream(context: CommandContext, channel: str, *, as_json: bool) -> None:
+    async with context.database.transaction() as tx:
         named = await get_channel(tx, channel)
         explanation = await explain_stream(tx, named.id)
     if explanation is None:
@@ -93,7 +93,7 @@ async def _explain_stream(desk: Desk, channel: str, *, as_json: bool) -> None:
     if as_json:
         print_json(as_document(explanation))
     else:
-        print_explanation(explanation, now=desk.clock.now())
+        print_explanation(explanation, now=context.clock.now())
 
 
 def as_document(explanation: Explanation) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.jobs.tables import MESSAGE_LENGTH
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
 from headgate.domain.errors import UserError
@@ -46,17 +46,17 @@ def list_misses(
     """List failed items, newest first, and how many each channel has."""
     channel_id, wanted, last = _uuid(channel, "channel"), _state(state), _uuid(below, "failed item")
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             counts = await misses.count_misses(tx, channel_id=channel_id)
             found = await misses.list_misses(tx, channel_id=channel_id, state=wanted, below=last, limit=limit)
         counts = [count for count in counts if wanted in {None, count.state}]
         if as_json:
             print_json({"counts": counts, "misses": found})
         else:
-            _print_misses(counts, found, now=desk.clock.now())
+            _print_misses(counts, found, now=context.clock.now())
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
@@ -72,12 +72,12 @@ def retry(
         raise UserError("Which failed items?", remedy="Give their ids, or --channel ID, or --all.")
     channel_id = _uuid(channel, "channel")
 
-    async def try_again(desk: Desk) -> None:
+    async def try_again(context: CommandContext) -> None:
         if every:
             confirm("Retry all failed items of all channels?", yes=yes)
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             chosen = None if references is None else [await _find(tx, one) for one in references]
-            retried = await retry_misses(tx, chosen, channel_id=channel_id, now=desk.clock.now())
+            retried = await retry_misses(tx, chosen, channel_id=channel_id, now=context.clock.now())
             if chosen is not None and (unknown := set(chosen) - set(retried.ids)):
                 raise UserError(f"There is no failed item {min(unknown)}.", command=_LIST_COMMAND)
         if retried.ids or not retried.left_out:
@@ -85,7 +85,7 @@ def retry(
         if retried.left_out:
             typer.echo(f"{retried.left_out:,} left out: scanning is disabled for their channels.")
 
-    at_desk(try_again)
+    with_database(try_again)
 
 
 def _worded(count: int) -> str:

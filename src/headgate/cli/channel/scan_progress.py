@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.context import Desk
+from headgate.cli.context import CommandContext
 from headgate.cli.errors import FAILED
 from headgate.cli.output import console_for, print_json
 from headgate.cli.phrases import count_of
@@ -20,7 +20,7 @@ LOOK_S = 0.5
 LONG_QUEUED_S = 10.0
 
 
-async def watch_scan(desk: Desk, scan_id: UUID) -> ScanProgress:
+async def watch_scan(context: CommandContext, scan_id: UUID) -> ScanProgress:
     """Look at a scan until it has ended, with a bar on standard error where that is a terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -33,7 +33,7 @@ async def watch_scan(desk: Desk, scan_id: UUID) -> ScanProgress:
     with shown as progress:
         # How much lies ahead is not known before it was read; the bar only says that something goes on.
         task = progress.add_task("queued", total=None)
-        while not (scan := await _get(desk, scan_id)).ended:
+        while not (scan := await _get(context, scan_id)).ended:
             progress.update(task, description=_so_far(scan))
             if scan.status == "RUNNING":
                 warn_at_s = None
@@ -63,8 +63,8 @@ def print_ended(title: str, scan: ScanProgress, *, as_json: bool) -> None:
         raise typer.Exit(FAILED)
 
 
-async def _get(desk: Desk, scan_id: UUID) -> ScanProgress:
-    async with desk.database.transaction() as tx:
+async def _get(context: CommandContext, scan_id: UUID) -> ScanProgress:
+    async with context.database.transaction() as tx:
         scan = await get_scan_progress(tx, scan_id)
     if scan is None:
         raise UserError("The scan is gone: the channel was removed, or its history pruned.")

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import get_channel, nearest
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.domain.errors import UserError
@@ -91,9 +91,9 @@ def settings(
     if sum([bool(topic), parent, everything]) > 1:
         raise UserError("--topic, --parent and --global exclude each other.", remedy="Take one of them.")
 
-    async def work(desk: Desk) -> None:
-        now = desk.clock.now()
-        async with desk.database.transaction() as tx:
+    async def work(context: CommandContext) -> None:
+        now = context.clock.now()
+        async with context.database.transaction() as tx:
             place = await _place(tx, channel, topic=topic, parent=parent, everything=everything)
             if changes:
                 stored = await change_settings(tx, place.layer, changes, now=now)
@@ -107,7 +107,7 @@ def settings(
         else:
             _print(place, document)
 
-    at_desk(work)
+    with_database(work)
 
 
 def _parse(sets: Sequence[str], unsets: Sequence[str]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.errors import FAILED
 from headgate.cli.jobs import tables as jobs_tables
 from headgate.cli.output import AsJson, Yes, confirm, print_json
@@ -47,8 +47,8 @@ def list_jobs(
     """List what is queued and running, what gave up, and what ended not long ago."""
     everything = not (queued or dead or completed)
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             overview = jobs_tables.Overview(
                 counts=jobs_tables.sum_up(
                     await engine.queue_depths(tx),
@@ -67,9 +67,9 @@ def list_jobs(
         if as_json:
             print_json(overview.as_document())
         else:
-            jobs_tables.print_overview(overview, real_now=RealClock().now(), now=desk.clock.now())
+            jobs_tables.print_overview(overview, real_now=RealClock().now(), now=context.clock.now())
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
@@ -82,8 +82,8 @@ def show(
 ) -> None:
     """Show a job with its log, or a failed job with its error."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             if (job_id := _job_number(reference)) is not None:
                 job, lines = await engine.get_job(tx, job_id), await engine.list_job_log(tx, job_id)
                 if job is None and not lines:
@@ -97,9 +97,9 @@ def show(
         if as_json:
             print_json(letter)
         else:
-            jobs_tables.print_letter(letter, now=desk.clock.now())
+            jobs_tables.print_letter(letter, now=context.clock.now())
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
@@ -108,16 +108,19 @@ def retry(
 ) -> None:
     """Retry failed jobs now."""
 
-    async def replay_all(desk: Desk) -> None:
-        chosen = await _choose(desk, references, every=every, kind=kind)
+    async def replay_all(context: CommandContext) -> None:
+        chosen = await _choose(context, references, every=every, kind=kind)
         if every and chosen:
             confirm(f"Replay {_counted(chosen)}?", yes=yes)
-        kinds = _kinds(desk)
+        kinds = _kinds(context)
         await _each(
-            desk, chosen, "replayed", lambda tx, one: letters.replay(tx, kinds, one, now=desk.clock.now())
+            context,
+            chosen,
+            "replayed",
+            lambda tx, one: letters.replay(tx, kinds, one, now=context.clock.now()),
         )
 
-    at_desk(replay_all)
+    with_database(replay_all)
 
 
 @app.command()
@@ -126,13 +129,15 @@ def discard(
 ) -> None:
     """Discard failed jobs; their work is not done until something else triggers it."""
 
-    async def discard_all(desk: Desk) -> None:
-        chosen = await _choose(desk, references, every=every, kind=kind)
+    async def discard_all(context: CommandContext) -> None:
+        chosen = await _choose(context, references, every=every, kind=kind)
         if chosen:
             confirm(f"Discard {_counted(chosen)}? Their work stays undone.", yes=yes)
-        await _each(desk, chosen, "discarded", lambda tx, one: letters.discard(tx, one, now=desk.clock.now()))
+        await _each(
+            context, chosen, "discarded", lambda tx, one: letters.discard(tx, one, now=context.clock.now())
+        )
 
-    at_desk(discard_all)
+    with_database(discard_all)
 
 
 @app.command()
@@ -145,13 +150,13 @@ def keep(
 ) -> None:
     """Keep a failed job forever."""
 
-    async def mark(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def mark(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             letter = await letters.keep(tx, await _find_letter(tx, reference), kept=kept)
         ending = "is kept from now on" if kept else "will be pruned in its time"
         typer.echo(f"The failed job of {letter.kind} {letter.key} {ending}.")
 
-    at_desk(mark)
+    with_database(mark)
 
 
 @app.command()
@@ -164,27 +169,27 @@ def cancel(
     Work that is still due is woken again by the next tick.
     """
 
-    async def take_away(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def take_away(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             if not await wake.cancel(tx, [Wake(kind, key)]):
                 raise UserError(f"No job of {kind} {key} is queued or running.", command=_LIST_COMMAND)
         typer.echo(f"The job of {kind} {key} is cancelled.")
 
-    at_desk(take_away)
+    with_database(take_away)
 
 
-def _kinds(desk: Desk) -> Kinds:
+def _kinds(context: CommandContext) -> Kinds:
     """Return all kinds of the product; only their rows are used here."""
     from headgate.app.connectors import load_connectors
     from headgate.app.parts import build_parts
 
     parts = build_parts(
-        desk.settings,
-        desk.database.url,
-        desk.database,
-        clock=desk.clock,
+        context.settings,
+        context.database.url,
+        context.database,
+        clock=context.clock,
         randomness=Randomness(),
-        connectors=load_connectors(desk.settings),
+        connectors=load_connectors(context.settings),
     )
     return parts.kinds
 
@@ -219,27 +224,27 @@ async def _get_letter(tx: Tx, reference: str) -> DeadLetter:
 
 
 async def _choose(
-    desk: Desk, references: list[str] | None, *, every: bool, kind: str | None
+    context: CommandContext, references: list[str] | None, *, every: bool, kind: str | None
 ) -> list[DeadLetter]:
     """Return the letters that a command is about."""
     if bool(references) == every:
         raise UserError("Which failed jobs?", remedy="Give their ids, or --all (with --kind for some).")
     if kind is not None and not every:
         raise UserError("--kind goes with --all.", remedy="Give ids alone, or --all --kind KIND.")
-    async with desk.database.transaction() as tx:
+    async with context.database.transaction() as tx:
         if every:
             return await dead_letters.list_dead_letters(tx, kind=kind, limit=_ALL_LETTERS)
         return [await _get_letter(tx, reference) for reference in dict.fromkeys(references or [])]
 
 
 async def _each(
-    desk: Desk, chosen: list[DeadLetter], done: str, act: Callable[[Tx, UUID], Awaitable[Any]]
+    context: CommandContext, chosen: list[DeadLetter], done: str, act: Callable[[Tx, UUID], Awaitable[Any]]
 ) -> None:
     """Act on each letter in a transaction of its own: one that cannot be helped holds up no other."""
     refused = 0
     for letter in chosen:
         try:
-            async with desk.database.transaction() as tx:
+            async with context.database.transaction() as tx:
                 await act(tx, letter.id)
         except UserError as error:
             refused += 1

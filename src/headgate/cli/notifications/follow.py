@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import ChannelArgument, get_channel, nearest
 from headgate.cli.lookup.series import SeriesArgument, get_named_series
 from headgate.cli.lookup.users import UserOption, get_user
@@ -55,8 +55,8 @@ def follow_series(
 def unfollow_series(series: SeriesArgument, *, user: UserOption = "", as_json: AsJson = False) -> None:
     """Stop notifying a user of a series; past notifications stay."""
 
-    async def end(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def end(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_named_series(tx, series)
             who = await get_user(tx, user)
             try:
@@ -67,7 +67,7 @@ def unfollow_series(series: SeriesArgument, *, user: UserOption = "", as_json: A
                 ) from error
         _say_ended(ended, who, as_json=as_json)
 
-    at_desk(end)
+    with_database(end)
 
 
 @app.command()
@@ -112,12 +112,12 @@ def search(
 def _follow(
     find: Callable[[Tx], Awaitable[Subject]], switches: Switches, user: str, *, as_json: bool
 ) -> None:
-    async def begin(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def begin(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             subject = await find(tx)
             who = await get_user(tx, user)
             made = await follows.follow(
-                tx, subject, switches, user_id=who.id, ids=desk.ids, now=desk.clock.now()
+                tx, subject, switches, user_id=who.id, ids=context.ids, now=context.clock.now()
             )
         if as_json:
             print_json(made)
@@ -125,7 +125,7 @@ def _follow(
             how = switches_in_words(made)
             typer.echo(f"{who.name} hears of {_what(made)}, {how}: what is new from now on.")
 
-    at_desk(begin)
+    with_database(begin)
 
 
 def _what(made: Follow) -> str:
@@ -138,8 +138,8 @@ def _what(made: Follow) -> str:
 def list_all(*, user: UserOption = "", as_json: AsJson = False) -> None:
     """List what a user follows."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
             found = await follows.list_all(tx, user_id=who.id)
         if as_json:
@@ -148,13 +148,13 @@ def list_all(*, user: UserOption = "", as_json: AsJson = False) -> None:
         print_table(
             ["what", "kind", "notify", "since"],
             [
-                (one.title, kind_of(one), switches_in_words(one), relative(one.since, desk.clock.now()))
+                (one.title, kind_of(one), switches_in_words(one), relative(one.since, context.clock.now()))
                 for one in found
             ],
             empty=f"{who.name} follows nothing yet: `headgate series follow`, or `headgate follow --help`.",
         )
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
@@ -168,14 +168,14 @@ def remove(
 ) -> None:
     """Stop notifying a user; past notifications stay."""
 
-    async def end(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def end(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
             meant = _meant(await follows.list_all(tx, user_id=who.id), follow, who)
             await follows.unfollow(tx, meant.id, user_id=who.id)
         _say_ended(meant, who, as_json=as_json)
 
-    at_desk(end)
+    with_database(end)
 
 
 def _say_ended(ended: Follow, who: UserLine, *, as_json: bool) -> None:

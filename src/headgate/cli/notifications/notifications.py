@@ -10,7 +10,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.users import UserOption, get_user
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.cli.phrases import count_of
@@ -40,8 +40,8 @@ def list_all(
 ) -> None:
     """List the notifications of a user, newest first."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
             found = await inbox.list_page(tx, user_id=who.id, unread_only=unread, limit=limit + 1)
             left = await inbox.count_unread(tx, user_id=who.id)
@@ -49,11 +49,11 @@ def list_all(
         if as_json:
             print_json({"unread": left.text, "notifications": shown})
             return
-        _print(shown, who, unread=unread, now=desk.clock.now())
+        _print(shown, who, unread=unread, now=context.clock.now())
         if len(found) > limit:
             typer.echo(f"… and more; --limit shows up to {_MAX:,}.")
 
-    at_desk(look)
+    with_database(look)
 
 
 def _print(found: Sequence[Notification], who: UserLine, *, unread: bool, now: datetime) -> None:
@@ -90,9 +90,9 @@ def read(
             "Which notifications?", remedy="Give their ids, or --all.", command="headgate notifications list"
         )
 
-    async def mark(desk: Desk) -> None:
-        now = desk.clock.now()
-        async with desk.database.transaction() as tx:
+    async def mark(context: CommandContext) -> None:
+        now = context.clock.now()
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
             if everything:
                 marked = await inbox.mark_all_read(tx, user_id=who.id, now=now)
@@ -108,7 +108,7 @@ def read(
                 f"{count_of(marked, 'notification is', 'notifications are')} read; {left.text} unread."
             )
 
-    at_desk(mark)
+    with_database(mark)
 
 
 async def _find(tx: Tx, references: Sequence[str], who: UserLine) -> list[UUID]:
@@ -153,19 +153,19 @@ def settings(
     if quiet and no_quiet:
         raise UserError("--quiet and --no-quiet exclude each other.", remedy="Take one of them.")
 
-    async def change(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def change(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
             kept = await get_settings(tx, user_id=who.id)
             wanted = _changed(kept, zone=zone, quiet=quiet, no_quiet=no_quiet)
             if wanted != kept:
-                await change_settings(tx, wanted, user_id=who.id, now=desk.clock.now())
+                await change_settings(tx, wanted, user_id=who.id, now=context.clock.now())
         if as_json:
             print_json(wanted)
         else:
             typer.echo(f"{who.name}: {in_words(wanted)}.")
 
-    at_desk(change)
+    with_database(change)
 
 
 def _changed(kept: NotificationSettings, *, zone: str, quiet: str, no_quiet: bool) -> NotificationSettings:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from headgate.app.parts import build_push_addresses
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.errors import FAILED
 from headgate.cli.lookup.channels import nearest
 from headgate.cli.lookup.users import UserOption, get_user
@@ -48,12 +48,12 @@ def add(
     """Add an address; it is kept sealed and never shown again."""
     given = _url(url)
 
-    async def insert(desk: Desk) -> None:
-        addresses = _addresses(desk)
-        async with desk.database.transaction() as tx:
+    async def insert(context: CommandContext) -> None:
+        addresses = _addresses(context)
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
-        address_id = await addresses.add(desk.database, given, name=name, user_id=who.id)
-        async with desk.database.transaction() as tx:
+        address_id = await addresses.add(context.database, given, name=name, user_id=who.id)
+        async with context.database.transaction() as tx:
             made = await addresses.get(tx, address_id, user_id=who.id)
         if as_json:
             print_json(made)
@@ -61,7 +61,7 @@ def add(
         typer.echo(f"Notifications for {who.name} go out to {made.name}, {made.shown}.")
         typer.echo(f"`headgate push test {made.name!r}` tries it.")
 
-    at_desk(insert)
+    with_database(insert)
 
 
 def _url(typed: str | None) -> str:
@@ -78,11 +78,11 @@ def _url(typed: str | None) -> str:
 def list_all(*, user: UserOption = "", as_json: AsJson = False) -> None:
     """List a user's addresses, and how pushing to them goes."""
 
-    async def look(desk: Desk) -> None:
-        now = desk.clock.now()
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        now = context.clock.now()
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
-            found = await _addresses(desk).list_all(tx, user_id=who.id)
+            found = await _addresses(context).list_all(tx, user_id=who.id)
         if as_json:
             print_json([{**vars(one), "state": _state(one, now)} for one in found])
             return
@@ -105,7 +105,7 @@ def list_all(*, user: UserOption = "", as_json: AsJson = False) -> None:
             if _failed_last(one) and one.error:
                 typer.echo(f"{one.name}: {one.error}")
 
-    at_desk(look)
+    with_database(look)
 
 
 def _state(one: PushAddress, now: datetime) -> str:
@@ -128,13 +128,13 @@ def _failed_last(one: PushAddress) -> bool:
 def test(address: AddressArgument, *, user: UserOption = "", as_json: AsJson = False) -> None:
     """Send a test message to an address now, and say what became of it."""
 
-    async def send(desk: Desk) -> None:
-        addresses = _addresses(desk)
-        async with desk.database.transaction() as tx:
+    async def send(context: CommandContext) -> None:
+        addresses = _addresses(context)
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
             meant = await _get(tx, addresses, address, who)
         with working(f"Pushing to {meant.name}…"):
-            outcome = await addresses.test(desk.database, meant.id, user_id=who.id)
+            outcome = await addresses.test(context.database, meant.id, user_id=who.id)
         if as_json:
             print_json(outcome)
         elif outcome.state == "sent":
@@ -145,7 +145,7 @@ def test(address: AddressArgument, *, user: UserOption = "", as_json: AsJson = F
                 typer.echo(f"The test message to {meant.name} {done}: {outcome.error}", err=True)
             raise typer.Exit(FAILED)
 
-    at_desk(send)
+    with_database(send)
 
 
 @app.command()
@@ -177,20 +177,20 @@ def remove(
 ) -> None:
     """Remove an address with its history; what was to go out to it does not."""
 
-    async def delete(desk: Desk) -> None:
-        addresses = _addresses(desk)
-        async with desk.database.transaction() as tx:
+    async def delete(context: CommandContext) -> None:
+        addresses = _addresses(context)
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
             meant = await _get(tx, addresses, address, who)
         confirm(f"Remove {meant.name}, {meant.shown}, with its history?", yes=yes)
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             await addresses.remove(tx, meant.id, user_id=who.id)
         if as_json:
             print_json({"id": meant.id, "name": meant.name})
         else:
             typer.echo(f"{meant.name} is removed.")
 
-    at_desk(delete)
+    with_database(delete)
 
 
 @app.command()
@@ -203,9 +203,9 @@ def history(
 ) -> None:
     """Show what went out to an address, newest first, and what became of it."""
 
-    async def look(desk: Desk) -> None:
-        addresses = _addresses(desk)
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        addresses = _addresses(context)
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
             meant = await _get(tx, addresses, address, who)
             found = await addresses.list_pushes(tx, meant.id, user_id=who.id, limit=limit)
@@ -216,7 +216,7 @@ def history(
             ["when", "state", "tries", "title", "tells of", "error"],
             [
                 (
-                    relative(one.made_at, desk.clock.now()),
+                    relative(one.made_at, context.clock.now()),
                     state_text(one.state),
                     one.attempts,
                     one.title,
@@ -229,7 +229,7 @@ def history(
             numeric=["tries", "tells of"],
         )
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
@@ -238,9 +238,9 @@ def repeat(
 ) -> None:
     """Send the newest message again that failed or may not have arrived."""
 
-    async def send(desk: Desk) -> None:
-        addresses = _addresses(desk)
-        async with desk.database.transaction() as tx:
+    async def send(context: CommandContext) -> None:
+        addresses = _addresses(context)
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
             meant = await _get(tx, addresses, address, who)
             found = await addresses.list_pushes(tx, meant.id, user_id=who.id, limit=_MAX)
@@ -252,32 +252,32 @@ def repeat(
             )
         if again.state == "uncertain":
             confirm(f"“{again.title}” may have arrived at {meant.name}. Send it again?", yes=yes)
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             await addresses.repeat(tx, again.id, address_id=meant.id, user_id=who.id)
         if as_json:
             print_json({"id": again.id, "title": again.title})
         else:
             typer.echo(f"“{again.title}” goes out to {meant.name} again.")
 
-    at_desk(send)
+    with_database(send)
 
 
 def _change(
     address: str, user: str, change: Callable[[Tx, PushAddresses, PushAddress], Awaitable[None]]
 ) -> PushAddress:
-    async def work(desk: Desk) -> PushAddress:
-        addresses = _addresses(desk)
-        async with desk.database.transaction() as tx:
+    async def work(context: CommandContext) -> PushAddress:
+        addresses = _addresses(context)
+        async with context.database.transaction() as tx:
             who = await get_user(tx, user)
             meant = await _get(tx, addresses, address, who)
             await change(tx, addresses, meant)
         return meant
 
-    return at_desk(work)
+    return with_database(work)
 
 
-def _addresses(desk: Desk) -> PushAddresses:
-    return build_push_addresses(desk.settings, desk.database, clock=desk.clock, ids=desk.ids)
+def _addresses(context: CommandContext) -> PushAddresses:
+    return build_push_addresses(context.settings, context.database, clock=context.clock, ids=context.ids)
 
 
 async def _get(tx: Tx, addresses: PushAddresses, reference: str, who: UserLine) -> PushAddress:

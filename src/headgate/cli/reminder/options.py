@@ -13,7 +13,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.context import Desk
+from headgate.cli.context import CommandContext
 from headgate.cli.lookup.channels import get_account
 from headgate.cli.lookup.targets import get_targets
 from headgate.cli.output import AsJson
@@ -193,7 +193,7 @@ def read_window(text: str | None, *, zone: str, known: Window | None = None) -> 
     return Window(parse_minute(start), parse_minute(end), zone)
 
 
-async def new_draft(tx: Tx, desk: Desk, typed: PlanOptions, parts: Sequence[TypedPart]) -> Draft:
+async def new_draft(tx: Tx, context: CommandContext, typed: PlanOptions, parts: Sequence[TypedPart]) -> Draft:
     """Return what was typed as a draft; what is missing is named."""
     schedule = _needed(typed.schedule, "when", "--once, --daily, --weekdays, --weekly, --monthly or --cron")
     account = await get_account(tx, _needed(typed.account, "which account", "--account"))
@@ -201,7 +201,7 @@ async def new_draft(tx: Tx, desk: Desk, typed: PlanOptions, parts: Sequence[Type
     return Draft(
         title=_needed(typed.title, "what it is called", "--title"),
         account_id=account.id,
-        parts=await _stored(tx, desk, parts),
+        parts=await _stored(tx, context, parts),
         schedule=schedule,
         window=window,
         targets=tuple(await get_targets(tx, typed.target or (), platform=account.platform)),
@@ -211,7 +211,7 @@ async def new_draft(tx: Tx, desk: Desk, typed: PlanOptions, parts: Sequence[Type
 
 
 async def changed_draft(
-    tx: Tx, desk: Desk, known: FullReminder, typed: PlanOptions, parts: Sequence[TypedPart]
+    tx: Tx, context: CommandContext, known: FullReminder, typed: PlanOptions, parts: Sequence[TypedPart]
 ) -> Draft:
     """Return what a reminder plans, with what was typed in place of what it had."""
     draft, platform = draft_of(known), known.reminder.platform
@@ -224,7 +224,7 @@ async def changed_draft(
     if typed.title is not None:
         changed = replace(changed, title=typed.title)
     if parts:
-        changed = replace(changed, parts=await _stored(tx, desk, parts))
+        changed = replace(changed, parts=await _stored(tx, context, parts))
     if (schedule := typed.schedule) is not None:
         changed = replace(changed, schedule=schedule)
     if typed.at_close is not None:
@@ -245,13 +245,13 @@ async def _lists(tx: Tx, names: Sequence[str]) -> tuple[UUID, ...]:
     return tuple([(await find_list(tx, name)).id for name in names])
 
 
-async def _stored(tx: Tx, desk: Desk, parts: Sequence[TypedPart]) -> tuple[DraftPart, ...]:
+async def _stored(tx: Tx, context: CommandContext, parts: Sequence[TypedPart]) -> tuple[DraftPart, ...]:
     stored: list[DraftPart] = []
     for part in parts:
         media_id = None
         if part.file is not None:
             media = await add_media(
-                tx, _content(part.file), name=part.file.name, ids=desk.ids, now=desk.clock.now()
+                tx, _content(part.file), name=part.file.name, ids=context.ids, now=context.clock.now()
             )
             media_id = media.id
         stored.append(DraftPart(part.text, media_id))

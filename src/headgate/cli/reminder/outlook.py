@@ -5,16 +5,16 @@ from __future__ import annotations
 import typer
 
 from headgate.cli.connectors import plans_of
-from headgate.cli.context import Desk
+from headgate.cli.context import CommandContext
 from headgate.cli.output import confirm
 from headgate.cli.phrases import count_of
 from headgate.outflow.reminders.preflight import Outlook, Preflight
 
 
-def preflight_of(desk: Desk) -> Preflight:
+def preflight_of(context: CommandContext) -> Preflight:
     """Return who looks ahead on this database."""
-    slots = desk.settings.outflow.fire_concurrency
-    return Preflight(lambda platform: plans_of(desk, platform), desk.clock, slots=slots)
+    slots = context.settings.outflow.fire_concurrency
+    return Preflight(lambda platform: plans_of(context, platform), context.clock, slots=slots)
 
 
 def say_outlook(outlook: Outlook) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.reminders import ReminderArgument, get_reminder
 from headgate.cli.output import AsJson, Yes, confirm, print_json
 from headgate.cli.phrases import moment
@@ -45,42 +45,42 @@ def list_all(
 ) -> None:
     """List reminders, newest first."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             lines = await list_reminders(tx, state=state, limit=limit)
         if as_json:
             print_json([reminder_tables.as_line(line) for line in lines])
         else:
-            reminder_tables.print_reminders(lines, now=desk.clock.now())
+            reminder_tables.print_reminders(lines, now=context.clock.now())
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
 def show(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
     """Show a reminder with all that belongs to it."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             full = await reminders.get(tx, (await get_reminder(tx, reminder)).id)
         if as_json:
             print_json(reminder_tables.as_document(full, None))
         else:
-            reminder_tables.print_reminder(full, now=desk.clock.now())
+            reminder_tables.print_reminder(full, now=context.clock.now())
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
 def preview(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
     """Show when a reminder is sent next, what its first groups will read, and how long it will take."""
 
-    async def look(desk: Desk) -> None:
-        now = desk.clock.now()
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        now = context.clock.now()
+        async with context.database.transaction() as tx:
             full = await reminders.get(tx, (await get_reminder(tx, reminder)).id)
             shown = await preview_of(tx, draft_of(full), now=now, known=True)
-            outlook = await preflight_of(desk).of_draft(tx, draft_of(full)) if shown.fires else None
+            outlook = await preflight_of(context).of_draft(tx, draft_of(full)) if shown.fires else None
         if as_json:
             print_json({**vars(shown), "forecast": outlook})
             return
@@ -89,15 +89,15 @@ def preview(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
             typer.echo()
             say_outlook(outlook)
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
 def pause(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
     """Pause a reminder until it is resumed; a run under way continues."""
 
-    async def change(tx: Tx, desk: Desk, reminder_id: UUID) -> str:
-        await reminders.pause(tx, reminder_id, now=desk.clock.now())
+    async def change(tx: Tx, context: CommandContext, reminder_id: UUID) -> str:
+        await reminders.pause(tx, reminder_id, now=context.clock.now())
         return "is paused"
 
     _change(reminder, change, as_json=as_json)
@@ -107,8 +107,8 @@ def pause(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
 def resume(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
     """Resume a reminder; missed sends are not made up for."""
 
-    async def change(tx: Tx, desk: Desk, reminder_id: UUID) -> str:
-        now: datetime = desk.clock.now()
+    async def change(tx: Tx, context: CommandContext, reminder_id: UUID) -> str:
+        now: datetime = context.clock.now()
         due_at = await reminders.resume(tx, reminder_id, now=now)
         return f"is sent {moment(due_at, now)}"
 
@@ -119,17 +119,17 @@ def resume(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
 def duplicate(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
     """Make a copy of a reminder; the copy is paused."""
 
-    async def copy(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def copy(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_reminder(tx, reminder)
-            new_id = await reminders.duplicate(tx, named.id, ids=desk.ids, now=desk.clock.now())
+            new_id = await reminders.duplicate(tx, named.id, ids=context.ids, now=context.clock.now())
             full = await reminders.get(tx, new_id)
         if as_json:
             print_json(reminder_tables.as_document(full, None))
         else:
             typer.echo(f"{full.reminder.title} is paused; `headgate reminder resume {new_id}` resumes it.")
 
-    at_desk(copy)
+    with_database(copy)
 
 
 @app.command()
@@ -141,9 +141,9 @@ def archive(
 ) -> None:
     """Archive a reminder with its history; it is not sent any more."""
 
-    async def change(tx: Tx, desk: Desk, reminder_id: UUID) -> str:
+    async def change(tx: Tx, context: CommandContext, reminder_id: UUID) -> str:
         turn = reminders.unarchive if undo else reminders.archive
-        await turn(tx, reminder_id, now=desk.clock.now())
+        await turn(tx, reminder_id, now=context.clock.now())
         return "is out of the archive" if undo else "is archived"
 
     _change(reminder, change, as_json=as_json)
@@ -153,31 +153,33 @@ def archive(
 def delete(reminder: ReminderArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
     """Delete a reminder with its history; `archive` keeps both."""
 
-    async def remove(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def remove(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_reminder(tx, reminder)
         confirm(f"Delete {named.title} with the history of its runs?", yes=yes)
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             await reminders.delete(tx, named.id)
         if as_json:
             print_json(named)
         else:
             typer.echo(f"{named.title} is deleted.")
 
-    at_desk(remove)
+    with_database(remove)
 
 
-def _change(reference: str, change: Callable[[Tx, Desk, UUID], Awaitable[str]], *, as_json: bool) -> None:
+def _change(
+    reference: str, change: Callable[[Tx, CommandContext, UUID], Awaitable[str]], *, as_json: bool
+) -> None:
     """Change the state of a reminder, and say what it is now."""
 
-    async def work(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def work(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_reminder(tx, reference)
-            said = await change(tx, desk, named.id)
+            said = await change(tx, context, named.id)
             full = await reminders.get(tx, named.id)
         if as_json:
             print_json(reminder_tables.as_document(full, None))
         else:
             typer.echo(f"{named.title} {said}.")
 
-    at_desk(work)
+    with_database(work)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.reminders import ReminderArgument, get_reminder
 from headgate.cli.output import print_json
 from headgate.cli.reminder import tables as reminder_tables
@@ -24,7 +24,7 @@ from headgate.outflow.reminders.reminders import Saved
 from headgate.storage.database import Tx
 from headgate.storage.reminders.reminder_overview import FullReminder
 
-Plan = Callable[[Tx, Desk], Awaitable[tuple[UUID | None, Draft]]]
+Plan = Callable[[Tx, CommandContext], Awaitable[tuple[UUID | None, Draft]]]
 """Returns a draft, and the reminder that it is to replace."""
 
 
@@ -36,8 +36,8 @@ def create(ctx: typer.Context, *, options: PlanOptions) -> None:
     """
     parts = options.parts(ctx)
 
-    async def plan(tx: Tx, desk: Desk) -> tuple[UUID | None, Draft]:
-        return None, await new_draft(tx, desk, options, parts)
+    async def plan(tx: Tx, context: CommandContext) -> tuple[UUID | None, Draft]:
+        return None, await new_draft(tx, context, options, parts)
 
     _save(plan, dry_run=options.dry_run, as_json=options.as_json)
 
@@ -50,9 +50,9 @@ def edit(ctx: typer.Context, reminder: ReminderArgument, *, options: PlanOptions
     """
     parts = options.parts(ctx)
 
-    async def plan(tx: Tx, desk: Desk) -> tuple[UUID | None, Draft]:
+    async def plan(tx: Tx, context: CommandContext) -> tuple[UUID | None, Draft]:
         known = await reminders.get(tx, (await get_reminder(tx, reminder)).id)
-        return known.reminder.id, await changed_draft(tx, desk, known, options, parts)
+        return known.reminder.id, await changed_draft(tx, context, known, options, parts)
 
     _save(plan, dry_run=options.dry_run, as_json=options.as_json)
 
@@ -79,11 +79,11 @@ class NothingKept(Exception):
 def _save(plan: Plan, *, dry_run: bool, as_json: bool) -> None:
     """Keep a draft, new or in place of a reminder's, and show what will come of it."""
 
-    async def save(desk: Desk) -> None:
-        now = desk.clock.now()
+    async def save(context: CommandContext) -> None:
+        now = context.clock.now()
         try:
-            async with desk.database.transaction() as tx:
-                kept = await _keep(tx, desk, plan, now=now)
+            async with context.database.transaction() as tx:
+                kept = await _keep(tx, context, plan, now=now)
                 _undo(kept, wanted=dry_run)
         except NothingKept as undone:
             kept = undone.kept
@@ -101,17 +101,17 @@ def _save(plan: Plan, *, dry_run: bool, as_json: bool) -> None:
         else:
             reminder_tables.say_saved(kept.full.reminder, kept.saved, now=now)
 
-    at_desk(save)
+    with_database(save)
 
 
-async def _keep(tx: Tx, desk: Desk, plan: Plan, *, now: datetime) -> Kept:
-    known_id, draft = await plan(tx, desk)
+async def _keep(tx: Tx, context: CommandContext, plan: Plan, *, now: datetime) -> Kept:
+    known_id, draft = await plan(tx, context)
     if known_id is None:
-        saved = await reminders.create(tx, draft, ids=desk.ids, now=now)
+        saved = await reminders.create(tx, draft, ids=context.ids, now=now)
     else:
         saved = await reminders.update(tx, known_id, draft, now=now)
     shown = await preview_of(tx, draft, now=now, known=True)
-    outlook = await preflight_of(desk).of_draft(tx, draft) if shown.fires else None
+    outlook = await preflight_of(context).of_draft(tx, draft) if shown.fires else None
     return Kept(await reminders.get(tx, saved.id), saved, shown, outlook)
 
 

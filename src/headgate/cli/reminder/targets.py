@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from headgate.cli.connectors import open_links
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import AccountArgument, get_account
 from headgate.cli.lookup.targets import get_targets, platform_of
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
@@ -46,8 +46,8 @@ def list_targets(
 ) -> None:
     """List targets by title, all or those whose title holds every word."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             account_id = (await get_account(tx, account)).id if account else None
             found = await search_targets(
                 tx, words=" ".join(words or ()), account_id=account_id, limit=limit + 1
@@ -67,21 +67,21 @@ def list_targets(
         if len(found) > limit:
             typer.echo(f"… and more; --limit shows up to {_ALL:,}.")
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command()
 def refresh(account: AccountArgument, *, as_json: AsJson = False) -> None:
     """Ask the platform where an account can write to."""
 
-    async def ask(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def ask(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             known = await get_account(tx, account)
         reference = AccountRef(known.id, known.platform, known.name, known.established, known.sign_in)
-        async with open_links(desk) as links:
+        async with open_links(context) as links:
             try:
                 done = await targets.refresh(
-                    desk.database, links, reference, ids=desk.ids, now=desk.clock.now()
+                    context.database, links, reference, ids=context.ids, now=context.clock.now()
                 )
             except WorkError as error:
                 raise UserError(
@@ -94,15 +94,15 @@ def refresh(account: AccountArgument, *, as_json: AsJson = False) -> None:
             seen = count_of(done.seen, "target")
             typer.echo(f"{known.name} can write to {seen}; {done.new:,} new, {done.gone:,} gone.")
 
-    at_desk(ask)
+    with_database(ask)
 
 
 @app.command()
 def lists(*, as_json: AsJson = False) -> None:
     """List the saved lists of targets."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             found = await list_lists(tx)
         if as_json:
             print_json(found)
@@ -114,15 +114,15 @@ def lists(*, as_json: AsJson = False) -> None:
             numeric=["targets", "reminders"],
         )
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command("list-show")
 def show_list(name: ListArgument, *, limit: Limit = 100, as_json: AsJson = False) -> None:
     """Show who is in a list, in the order in which they are sent to."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             line = await targets.find_list(tx, name)
             members = await list_members(tx, line.id, limit=limit)
         if as_json:
@@ -137,7 +137,7 @@ def show_list(name: ListArgument, *, limit: Limit = 100, as_json: AsJson = False
         if line.members > len(members):
             typer.echo(f"… and {line.members - len(members):,} more; --limit shows up to {_ALL:,}.")
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command("list-save")
@@ -150,19 +150,19 @@ def save_list(
 ) -> None:
     """Put targets into a list, behind those that are in it; a new name makes a list."""
 
-    async def save(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def save(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             chosen = []
             if references:
                 chosen = await get_targets(tx, references, platform=await platform_of(tx, account))
-            saved = await targets.save_list(tx, name, chosen, ids=desk.ids, now=desk.clock.now())
+            saved = await targets.save_list(tx, name, chosen, ids=context.ids, now=context.clock.now())
         line = saved.line
         if as_json:
             print_json({**vars(line), "added": saved.added})
         else:
             typer.echo(f"{line.name} has {count_of(line.members, 'target')}; {saved.added:,} new.")
 
-    at_desk(save)
+    with_database(save)
 
 
 @app.command("list-remove")
@@ -178,25 +178,25 @@ def remove_members(
     if not references:
         raise UserError("Which targets?", remedy="Name those to take out, or delete the list: list-delete.")
 
-    async def remove(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def remove(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             line = await targets.find_list(tx, name)
             chosen = await get_targets(tx, references, platform=await platform_of(tx, account))
         try:
-            async with desk.database.transaction() as tx:
+            async with context.database.transaction() as tx:
                 removed = await targets.remove_members(tx, line.id, chosen)
         except targets.Breaks as error:
             confirm(f"{error.message} Take them out all the same?", yes=yes)
-            async with desk.database.transaction() as tx:
+            async with context.database.transaction() as tx:
                 removed = await targets.remove_members(tx, line.id, chosen, confirmed=True)
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             left = await targets.find_list(tx, str(line.id))
         if as_json:
             print_json({**vars(left), "removed": removed})
         else:
             typer.echo(f"{left.name} has {count_of(left.members, 'target')}; {removed:,} taken out.")
 
-    at_desk(remove)
+    with_database(remove)
 
 
 @app.command("list-rename")
@@ -208,8 +208,8 @@ def rename_list(
 ) -> None:
     """Give a list another name; reminders that send to it still do."""
 
-    async def rename(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def rename(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             line = await targets.find_list(tx, name)
             await targets.rename_list(tx, line.id, new_name)
             renamed = await targets.find_list(tx, str(line.id))
@@ -218,22 +218,22 @@ def rename_list(
         else:
             typer.echo(f"{line.name} is called {renamed.name} now.")
 
-    at_desk(rename)
+    with_database(rename)
 
 
 @app.command("list-delete")
 def delete_list(name: ListArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
     """Delete a list; its members stay targets."""
 
-    async def delete(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def delete(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             line = await targets.find_list(tx, name)
         confirm(f"Delete the list {line.name} of {count_of(line.members, 'target')}?", yes=yes)
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             await targets.delete_list(tx, line.id)
         if as_json:
             print_json(line)
         else:
             typer.echo(f"The list {line.name} is deleted.")
 
-    at_desk(delete)
+    with_database(delete)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.context import Desk
+from headgate.cli.context import CommandContext
 from headgate.cli.errors import FAILED
 from headgate.cli.output import console_for
 from headgate.domain.errors import UserError
@@ -18,7 +18,7 @@ LOOK_S = 0.5
 LONG_QUEUED_S = 10.0
 
 
-async def watch_run(desk: Desk, run_id: UUID) -> RunLine:
+async def watch_run(context: CommandContext, run_id: UUID) -> RunLine:
     """Look at a run until it has ended, with a bar on standard error where that is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -30,9 +30,9 @@ async def watch_run(desk: Desk, run_id: UUID) -> RunLine:
     warn_at_s: float | None = clock.monotonic() + LONG_QUEUED_S
     with shown as progress:
         task = progress.add_task("waiting", total=None)
-        while (run := await get_known(desk, run_id)).active:
+        while (run := await get_known(context, run_id)).active:
             progress.update(task, description=_so_far(run), total=run.total, completed=_done(run))
-            if not _waits_for_a_worker(desk, run):
+            if not _waits_for_a_worker(context, run):
                 warn_at_s = None
             elif warn_at_s is not None and clock.monotonic() > warn_at_s:
                 warn_at_s = None
@@ -44,9 +44,9 @@ async def watch_run(desk: Desk, run_id: UUID) -> RunLine:
     return run
 
 
-async def get_known(desk: Desk, run_id: UUID) -> RunLine:
+async def get_known(context: CommandContext, run_id: UUID) -> RunLine:
     """Return a run that was there a moment ago."""
-    async with desk.database.transaction() as tx:
+    async with context.database.transaction() as tx:
         run = await get_run(tx, run_id)
     if run is None:
         raise UserError("The run is gone: its reminder was deleted.")
@@ -59,8 +59,8 @@ def fail_unless_success(run: RunLine) -> None:
         raise typer.Exit(FAILED)
 
 
-def _waits_for_a_worker(desk: Desk, run: RunLine) -> bool:
-    return run.state == "waiting" and run.started_at is None and run.opens_at <= desk.clock.now()
+def _waits_for_a_worker(context: CommandContext, run: RunLine) -> bool:
+    return run.state == "waiting" and run.started_at is None and run.opens_at <= context.clock.now()
 
 
 def _done(run: RunLine) -> int:

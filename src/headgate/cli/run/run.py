@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import AccountArgument, get_account
 from headgate.cli.lookup.reminders import get_reminder
 from headgate.cli.lookup.runs import RunArgument, get_named_run
@@ -33,7 +33,7 @@ from headgate.storage.sending.run_overview import (
 app = typer.Typer(no_args_is_help=True, help="Show runs of reminders; pause, resume, cancel, retry them.")
 
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="Rows at most.")]
-Change = Callable[[Tx, Desk, RunLine], Awaitable[str]]
+Change = Callable[[Tx, CommandContext, RunLine], Awaitable[str]]
 """Changes a run and returns what it is now."""
 
 
@@ -57,8 +57,8 @@ def list_all(
         raise UserError("--active and --state exclude each other.", remedy="Give one of them.")
     states: list[RunState] = [_state(one) for one in state or ()]
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             last = await get_named_run(tx, below) if below else None
             runs = await list_runs(
                 tx,
@@ -71,9 +71,9 @@ def list_all(
         if as_json:
             print_json([run_tables.as_line(run) for run in runs])
         else:
-            run_tables.print_runs(runs, now=desk.clock.now())
+            run_tables.print_runs(runs, now=context.clock.now())
 
-    at_desk(look)
+    with_database(look)
 
 
 def _state(typed: str) -> RunState:
@@ -105,30 +105,30 @@ def show(
 ) -> None:
     """Show how far a run is and what came of it; a bar while it is being sent."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             known = await get_named_run(tx, run)
-        if known.active if watch else watch is None and _moves(desk, known):
-            known = await watch_run(desk, known.id)
-        async with desk.database.transaction() as tx:
-            story = await run_tables.read_story(tx, known, preflight_of(desk))
+        if known.active if watch else watch is None and _moves(context, known):
+            known = await watch_run(context, known.id)
+        async with context.database.transaction() as tx:
+            story = await run_tables.read_story(tx, known, preflight_of(context))
             lines = None
             if deliveries or state is not None:
                 lines = await list_deliveries(tx, known.id, state=state, after=after, limit=limit)
         if as_json:
             print_json(run_tables.as_document(story, lines))
             return
-        run_tables.print_run(story, now=desk.clock.now())
+        run_tables.print_run(story, now=context.clock.now())
         if lines is not None:
             typer.echo()
             run_tables.print_deliveries(lines)
 
-    at_desk(look)
+    with_database(look)
 
 
-def _moves(desk: Desk, run: RunLine) -> bool:
+def _moves(context: CommandContext, run: RunLine) -> bool:
     """Tell whether there is something to watch, and somebody who does."""
-    if run.state not in {"waiting", "running"} or run.opens_at > desk.clock.now():
+    if run.state not in {"waiting", "running"} or run.opens_at > context.clock.now():
         return False
     return sys.stdout.isatty()
 
@@ -137,8 +137,8 @@ def _moves(desk: Desk, run: RunLine) -> bool:
 def pause(run: RunArgument, *, as_json: AsJson = False) -> None:
     """Send nothing more of a run until it is resumed; its window closes all the same."""
 
-    async def change(tx: Tx, desk: Desk, known: RunLine) -> str:
-        del desk
+    async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
+        del context
         await controls.pause(tx, known.id)
         return "is paused"
 
@@ -149,8 +149,8 @@ def pause(run: RunArgument, *, as_json: AsJson = False) -> None:
 def resume(run: RunArgument, *, as_json: AsJson = False) -> None:
     """Let a paused run go on where it stopped."""
 
-    async def change(tx: Tx, desk: Desk, known: RunLine) -> str:
-        await controls.resume(tx, known.id, now=desk.clock.now())
+    async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
+        await controls.resume(tx, known.id, now=context.clock.now())
         return "goes on"
 
     _change(run, change, as_json=as_json)
@@ -160,8 +160,8 @@ def resume(run: RunArgument, *, as_json: AsJson = False) -> None:
 def cancel(run: RunArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
     """Send nothing more of a run, ever; what is on its way arrives."""
 
-    async def change(tx: Tx, desk: Desk, known: RunLine) -> str:
-        await controls.cancel(tx, known.id, now=desk.clock.now())
+    async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
+        await controls.cancel(tx, known.id, now=context.clock.now())
         return "is cancelled"
 
     _change(
@@ -182,8 +182,8 @@ def retry(
 ) -> None:
     """Send again what failed in a run that has ended; what was sent is not sent again."""
 
-    async def change(tx: Tx, desk: Desk, known: RunLine) -> str:
-        now = desk.clock.now()
+    async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
+        now = context.clock.now()
         taken = await controls.retry(tx, known.id, skipped=skipped, uncertain=uncertain, now=now)
         return f"goes on with {count_of(taken, 'group')}"
 
@@ -208,8 +208,8 @@ def resolve(
             "Is the message in the group?", remedy="Look there, and give --arrived, or --again to send it."
         )
 
-    async def change(tx: Tx, desk: Desk, known: RunLine) -> str:
-        await controls.resolve(tx, known.id, delivery, arrived=arrived, now=desk.clock.now())
+    async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
+        await controls.resolve(tx, known.id, delivery, arrived=arrived, now=context.clock.now())
         return "counts it as arrived" if arrived else "sends it again"
 
     _change(run, change, as_json=as_json)
@@ -228,24 +228,24 @@ def remainder(
 ) -> None:
     """Send the rest of a run from another account."""
 
-    async def pass_on(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def pass_on(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             known = await get_named_run(tx, run)
             other = await get_account(tx, account)
         if include_uncertain and known.uncertain:
             confirm(f"{count_of(known.uncertain, 'group')} may get it twice. Send it all the same?", yes=yes)
-        async with desk.database.transaction() as tx:
+        async with context.database.transaction() as tx:
             new_id = await make_remainder_run(
                 tx,
                 known.id,
                 other.id,
                 include_uncertain=include_uncertain,
-                ids=desk.ids,
-                now=desk.clock.now(),
+                ids=context.ids,
+                now=context.clock.now(),
             )
-        rest = await get_known(desk, new_id)
-        async with desk.database.transaction() as tx:
-            story = await run_tables.read_story(tx, rest, preflight_of(desk))
+        rest = await get_known(context, new_id)
+        async with context.database.transaction() as tx:
+            story = await run_tables.read_story(tx, rest, preflight_of(context))
         if as_json:
             print_json(run_tables.as_document(story))
             return
@@ -255,32 +255,32 @@ def remainder(
         if story.outlook is not None:
             say_outlook(story.outlook)
 
-    at_desk(pass_on)
+    with_database(pass_on)
 
 
 def _change(reference: str, change: Change, *, as_json: bool, question: str = "", yes: bool = False) -> None:
     """Change a run, asking first if there is a question, and say what it is now."""
 
-    async def work(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def work(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             known = await get_named_run(tx, reference)
         if question:
             left = count_of(known.pending + known.sending, "group")
             confirm(question.format(title=known.title, left=left, total=f"{known.total:,}"), yes=yes)
-        async with desk.database.transaction() as tx:
-            said = await change(tx, desk, known)
-        changed = await get_known(desk, known.id)
+        async with context.database.transaction() as tx:
+            said = await change(tx, context, known)
+        changed = await get_known(context, known.id)
         if as_json:
-            async with desk.database.transaction() as tx:
+            async with context.database.transaction() as tx:
                 print_json(
-                    run_tables.as_document(await run_tables.read_story(tx, changed, preflight_of(desk)))
+                    run_tables.as_document(await run_tables.read_story(tx, changed, preflight_of(context)))
                 )
         elif changed.state == known.state or changed.active:
             typer.echo(f"{known.title} {said}{f': it {changed.reason}' if _waits(changed) else ''}.")
         else:
             typer.echo(f"{known.title}: {changed.summary}" if changed.summary else f"{known.title} {said}.")
 
-    at_desk(work)
+    with_database(work)
 
 
 def _waits(run: RunLine) -> bool:

@@ -14,7 +14,7 @@ from uuid import UUID
 import typer
 
 from headgate.cli.connectors import connector_of, open_links
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.series import get_named_series
 from headgate.cli.lookup.users import get_user
 from headgate.cli.output import AsJson, print_json, working
@@ -111,20 +111,20 @@ def add(
         needs_series=True,
     )
 
-    async def work(desk: Desk) -> None:
-        say_added(await add_source(desk, wish), as_json=as_json)
+    async def work(context: CommandContext) -> None:
+        say_added(await add_source(context, wish), as_json=as_json)
 
-    at_desk(work)
+    with_database(work)
 
 
-async def add_source(desk: Desk, wish: AddOptions) -> Done:
+async def add_source(context: CommandContext, wish: AddOptions) -> Done:
     """Find what is meant, add it, and let it bring the series that is wanted."""
     check_entries(wish.pattern, wish.language)
-    async with desk.database.transaction() as tx:
+    async with context.database.transaction() as tx:
         to = await get_named_series(tx, wish.to) if wish.to else None
         follower = await get_user(tx, wish.follow) if wish.follow else None
-    platform = wish.platform or guess_platform(desk, wish.query)
-    async with open_sources(desk, platform) as sources:
+    platform = wish.platform or guess_platform(context, wish.query)
+    async with open_sources(context, platform) as sources:
         found = choose(await find(sources, platform, wish.query), wish, platform)
         source = NewSource(
             replace(found, title=wish.title or found.title),
@@ -135,41 +135,41 @@ async def add_source(desk: Desk, wish: AddOptions) -> Done:
             needs_series=wish.needs_series,
         )
         added = await sources.add(platform, source)
-    async with desk.database.transaction() as tx:
+    async with context.database.transaction() as tx:
         (listing,) = await get_listing_states(tx, [added.channel_id])
         if added.series_id is None:
             return Done(platform, listing.key, listing.title, added, None, "")
         series = await get_series(tx, added.series_id)
         if follower is not None:
-            subject, now = Subject(series_id=series.id), desk.clock.now()
-            await follows.follow(tx, subject, user_id=follower.id, ids=desk.ids, now=now)
+            subject, now = Subject(series_id=series.id), context.clock.now()
+            await follows.follow(tx, subject, user_id=follower.id, ids=context.ids, now=now)
     name = SeriesName(series.id, series.title)
     return Done(platform, listing.key, listing.title, added, name, follower.name if follower else "")
 
 
 @asynccontextmanager
-async def open_sources(desk: Desk, platform: str) -> AsyncGenerator[ListingSources, None]:
+async def open_sources(context: CommandContext, platform: str) -> AsyncGenerator[ListingSources, None]:
     """Yield the way to find and follow listings of a platform that this installation has."""
-    if platform != SIMULATED and desk.anchor is not None and desk.anchor.scale != 1:
+    if platform != SIMULATED and context.anchor is not None and context.anchor.scale != 1:
         raise UserError(
             f"This is a demo, whose time is quick: it looks at nothing of {platform}.",
             remedy="Start Headgate without the demo to follow real sources, or try a simulated one.",
             command="headgate series add 'Salt Road'",
         )
-    connector_of(desk, platform)
-    async with open_links(desk) as links:
-        yield ListingSources(links, desk.database, desk.clock, desk.ids)
+    connector_of(context, platform)
+    async with open_links(context) as links:
+        yield ListingSources(links, context.database, context.clock, context.ids)
 
 
-def guess_platform(desk: Desk, query: str) -> str:
+def guess_platform(context: CommandContext, query: str) -> str:
     """Return where something is most likely found: an address by its host, a title where titles are known."""
     if "://" not in query:
-        return SIMULATED if desk.anchor is not None else MANGADEX
+        return SIMULATED if context.anchor is not None else MANGADEX
     try:
         host = urlsplit(query).hostname or ""
     except ValueError:
         return FEEDS
-    home = urlsplit(desk.settings.mangadex.site).hostname or ""
+    home = urlsplit(context.settings.mangadex.site).hostname or ""
     return MANGADEX if host in {home, f"www.{home}"} else FEEDS
 
 

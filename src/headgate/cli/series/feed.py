@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.series import get_listing
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table, working
 from headgate.cli.phrases import count_of
@@ -67,10 +67,10 @@ def add(
         address, platform=FEEDS, title=title, series_title=series, to=to, pattern=pattern, pick=pick
     )
 
-    async def work(desk: Desk) -> None:
-        say_added(await add_source(desk, wish), as_json=as_json)
+    async def work(context: CommandContext) -> None:
+        say_added(await add_source(context, wish), as_json=as_json)
 
-    at_desk(work)
+    with_database(work)
 
 
 @app.command("list")
@@ -81,9 +81,9 @@ def list_all(
 ) -> None:
     """List feeds with how they do: what is wrong, how often they are checked, when they last answered."""
 
-    async def look(desk: Desk) -> None:
-        now = desk.clock.now()
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        now = context.clock.now()
+        async with context.database.transaction() as tx:
             found = await list_listings(tx, platform=FEEDS, limit=limit + 1)
             shown = found[:limit]
             sources = await list_sources(tx, [one.channel_id for one in shown])
@@ -102,7 +102,7 @@ def list_all(
         if len(found) > limit:
             typer.echo(f"… and more; --limit shows up to {_MAX:,}.")
 
-    at_desk(look)
+    with_database(look)
 
 
 def _print_feeds(feeds: Sequence[ListingState], now: datetime) -> None:
@@ -131,8 +131,8 @@ def _print_feeds(feeds: Sequence[ListingState], now: datetime) -> None:
 def remove(feed: FeedArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
     """Stop following a feed, and delete the posts and releases that came from it."""
 
-    async def delete(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def delete(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_listing(tx, feed, platform=FEEDS)
             brings = (await list_sources(tx, [named.id]))[named.id]
             holdings = await count_holdings(tx, [named.id])
@@ -140,14 +140,14 @@ def remove(feed: FeedArgument, *, yes: Yes = False, as_json: AsJson = False) -> 
         posts = count_of(holdings.items, "post")
         cut = f" and the releases that it brought to {_names([one.series_title for one in brings])}"
         confirm(f"Remove {title} with {posts}{cut if brings else ''}?", yes=yes)
-        async with desk.database.transaction() as tx:
-            await remove_feed(tx, named.id, now=desk.clock.now())
+        async with context.database.transaction() as tx:
+            await remove_feed(tx, named.id, now=context.clock.now())
         if as_json:
             print_json({"id": named.id, "title": title, "items": holdings.items})
         else:
             typer.echo(f"{title} is removed, with {posts}.")
 
-    at_desk(delete)
+    with_database(delete)
 
 
 def _names(titles: Sequence[str]) -> str:
@@ -163,8 +163,8 @@ def take(
     """Follow all feeds of an OPML file; those that are followed already stay as they are."""
     document = _read(file)
 
-    async def work(desk: Desk) -> None:
-        async with open_sources(desk, FEEDS) as sources:
+    async def work(context: CommandContext) -> None:
+        async with open_sources(context, FEEDS) as sources:
             with working("Taking the list in…"):
                 taken = await OpmlLists(sources).take(document)
         if as_json:
@@ -172,7 +172,7 @@ def take(
         else:
             _say_taken(taken)
 
-    at_desk(work)
+    with_database(work)
 
 
 def _read(file: Path) -> bytes:
@@ -226,8 +226,8 @@ def export(
     if file is not None and file.exists():
         confirm(f"Replace {file}?", yes=yes)
 
-    async def work(desk: Desk) -> None:
-        async with open_sources(desk, FEEDS) as sources:
+    async def work(context: CommandContext) -> None:
+        async with open_sources(context, FEEDS) as sources:
             document = await OpmlLists(sources).write(with_secrets=with_secrets)
         if file is None:
             typer.echo(document, nl=False)
@@ -238,4 +238,4 @@ def export(
             raise UserError(f"{file} cannot be written: {error.strerror or error}.") from error
         typer.echo(f"The feeds are in {file}.")
 
-    at_desk(work)
+    with_database(work)

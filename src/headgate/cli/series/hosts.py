@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headgate.cli.connectors import open_links
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.domain.breaker import Breaker, state_of
 from headgate.domain.errors import UserError
@@ -21,7 +21,7 @@ app = typer.Typer(invoke_without_command=True, rich_markup_mode="rich")
 
 @app.callback()
 def hosts(
-    context: typer.Context,
+    ctx: typer.Context,
     *,
     troubled: Annotated[
         bool, typer.Option("--troubled", help="Only those that failed since they last answered.")
@@ -33,12 +33,12 @@ def hosts(
     A site that fails again and again is left alone for 5 minutes, then 10, up to a day; one try decides.
     """
 
-    if context.invoked_subcommand is not None:
+    if ctx.invoked_subcommand is not None:
         return
 
-    async def look(desk: Desk) -> None:
-        now = desk.clock.now()
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        now = context.clock.now()
+        async with context.database.transaction() as tx:
             found = [one for one in await list_hosts(tx) if one.troubled or not troubled]
         if as_json:
             print_json([{**vars(one), "state": _breaker(one, now)} for one in found])
@@ -56,7 +56,7 @@ def hosts(
             if one.failures:
                 typer.echo(f"{one.name}: {one.error_message}")
 
-    at_desk(look)
+    with_database(look)
 
 
 @app.command("pace")
@@ -70,16 +70,16 @@ def pace(
     """Set how often one site is asked, or go back to the default pace; checks that wait are planned anew."""
     wish = _typed_pace(per_minute)
 
-    async def change(desk: Desk) -> None:
-        async with open_links(desk) as links, desk.database.transaction() as tx:
+    async def change(context: CommandContext) -> None:
+        async with open_links(context) as links, context.database.transaction() as tx:
             host = await get_host(tx, site)
-            host = await set_host_pace(tx, links, host, per_minute=wish, clock=desk.clock)
+            host = await set_host_pace(tx, links, host, per_minute=wish, clock=context.clock)
         if as_json:
-            print_json({**vars(host), "state": _breaker(host, desk.clock.now())})
+            print_json({**vars(host), "state": _breaker(host, context.clock.now())})
         else:
             typer.echo(f"{host.name}: {_pace(host)}.")
 
-    at_desk(change)
+    with_database(change)
 
 
 def _typed_pace(typed: str) -> float | None:

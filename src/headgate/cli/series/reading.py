@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.series import (
     ChapterArgument,
     SeriesArgument,
@@ -35,13 +35,13 @@ def unread(
 def _mark(series: str, chapter: str, user: str, *, is_read: bool, as_json: bool) -> None:
     turn = reading.mark_read_up_to if is_read else reading.mark_unread_from
 
-    async def mark(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def mark(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_named_series(tx, series)
             who = await get_user(tx, user)
             whole = await get_series(tx, named.id, user_id=who.id)
             meant = await get_chapter(tx, whole, chapter)
-            await turn(tx, meant.id, user_id=who.id, now=desk.clock.now())
+            await turn(tx, meant.id, user_id=who.id, now=context.clock.now())
             left = (await reading.count_unread(tx, [named.id], user_id=who.id)).get(named.id, 0)
         name = chapter_name(meant) or meant.title or "this one"
         if as_json:
@@ -50,4 +50,4 @@ def _mark(series: str, chapter: str, user: str, *, is_read: bool, as_json: bool)
         said = f"read up to {name}" if is_read else f"unread from {name} on"
         typer.echo(f"{named.title} is {said}; {count_of(left, 'chapter')} left for {who.name}.")
 
-    at_desk(mark)
+    with_database(mark)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from headgate.cli.context import Desk, at_desk
+from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.series import (
     ListingArgument,
     SeriesArgument,
@@ -60,8 +60,8 @@ def list_all(
 ) -> None:
     """List series by title, with their latest chapter and unread chapters."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             reader = await get_user(tx, followed) if followed else await find_user(tx, user)
             user_id = NOBODY if reader is None else reader.id
             wanted = None if everything else limit + 1
@@ -76,11 +76,11 @@ def list_all(
             if search or followed
             else "No series is followed yet: `headgate series add TITLE` finds one."
         )
-        series_tables.print_list(shown, left, user=reader, now=desk.clock.now(), empty=empty)
+        series_tables.print_list(shown, left, user=reader, now=context.clock.now(), empty=empty)
         if len(lines) > len(shown):
             typer.echo("… and more; --all shows them.")
 
-    at_desk(look)
+    with_database(look)
 
 
 async def _list(
@@ -110,15 +110,15 @@ def show(
 ) -> None:
     """Show a series: its sources, newest chapters, and what is unread."""
 
-    async def look(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def look(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             shown = await _show(tx, series, user=user, limit=limit)
         if as_json:
-            print_json(series_tables.as_document(shown, now=desk.clock.now()))
+            print_json(series_tables.as_document(shown, now=context.clock.now()))
         else:
-            series_tables.print_series(shown, now=desk.clock.now())
+            series_tables.print_series(shown, now=context.clock.now())
 
-    at_desk(look)
+    with_database(look)
 
 
 async def _show(tx: Tx, reference: str, *, user: str, limit: int) -> Shown:
@@ -150,8 +150,8 @@ def rename(
 ) -> None:
     """Give a series another title; no source ever changes it back."""
 
-    async def change(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def change(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_named_series(tx, series)
             kept = await actions.rename_series(tx, named.id, title)
         if as_json:
@@ -159,22 +159,22 @@ def rename(
         else:
             typer.echo(f"{named.title} is called {kept} now.")
 
-    at_desk(change)
+    with_database(change)
 
 
 @app.command()
 def remove(series: SeriesArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
     """Delete a series with its chapters and everybody's reading, and the sources that only it has."""
 
-    async def delete(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def delete(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_named_series(tx, series)
             whole = await actions.get_series(tx, named.id)
             lone = await actions.list_lone_sources(tx, named.id)
         goes = f" and {count_of(len(lone), 'source')}" if lone else ""
         confirm(f"Remove {named.title} with {count_of(whole.chapters, 'chapter')}{goes}?", yes=yes)
-        async with desk.database.transaction() as tx:
-            gone = await actions.remove_series(tx, named.id, now=desk.clock.now())
+        async with context.database.transaction() as tx:
+            gone = await actions.remove_series(tx, named.id, now=context.clock.now())
         if as_json:
             print_json({**vars(named), "sources_removed": [source.channel_id for source in gone]})
             return
@@ -183,7 +183,7 @@ def remove(series: SeriesArgument, *, yes: Yes = False, as_json: AsJson = False)
             left = count_of(whole.sources - len(gone), "source is", "sources are")
             typer.echo(f"{left} still followed, for other things: `headgate feed list`.")
 
-    at_desk(delete)
+    with_database(delete)
 
 
 @app.command()
@@ -192,21 +192,21 @@ def detach(
 ) -> None:
     """Remove a source from a series, and delete it if nothing else uses it."""
 
-    async def cut(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def cut(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             named = await get_named_series(tx, series)
             meant = await get_source(tx, named, source)
         shown = f"{meant.title} ({meant.platform})"
         confirm(f"Let {shown} bring {named.title} no more? What it alone has brought may go too.", yes=yes)
-        async with desk.database.transaction() as tx:
-            gone = await actions.remove_source(tx, named.id, meant.channel_id, now=desk.clock.now())
+        async with context.database.transaction() as tx:
+            gone = await actions.remove_source(tx, named.id, meant.channel_id, now=context.clock.now())
         if as_json:
             print_json({"series_id": named.id, "channel_id": meant.channel_id, "source_removed": gone})
             return
         typer.echo(f"{shown} brings {named.title} no more.")
         typer.echo("It was there for nothing else, and is removed." if gone else "It is still followed.")
 
-    at_desk(cut)
+    with_database(cut)
 
 
 @app.command()
@@ -217,9 +217,9 @@ def check(
 ) -> None:
     """Check all sources of a series, or one source, now."""
 
-    async def ask(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
-            title, channel_ids = await _check(tx, name, now=desk.clock.now())
+    async def ask(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
+            title, channel_ids = await _check(tx, name, now=context.clock.now())
         if as_json:
             print_json({"title": title, "channel_ids": channel_ids})
             return
@@ -227,7 +227,7 @@ def check(
         typer.echo(f"{title} is checked in a moment, at {sources}.")
         typer.echo(f"`headgate explain {shlex.quote(title)}` says how it went.")
 
-    at_desk(ask)
+    with_database(ask)
 
 
 async def _check(tx: Tx, name: str, *, now: datetime) -> tuple[str, list[UUID]]:
@@ -250,10 +250,10 @@ def pin(
 ) -> None:
     """Set how often a source is checked; with `auto` Headgate decides."""
 
-    async def change(desk: Desk) -> None:
-        async with desk.database.transaction() as tx:
+    async def change(context: CommandContext) -> None:
+        async with context.database.transaction() as tx:
             listing = await get_listing(tx, source)
-            await actions.pin_source(tx, listing.id, _TIERS[tier], now=desk.clock.now())
+            await actions.pin_source(tx, listing.id, _TIERS[tier], now=context.clock.now())
         if as_json:
             print_json({"channel_id": listing.id, "tier": _TIERS[tier], "tier_pinned": tier != "auto"})
         elif tier == "auto":
@@ -261,7 +261,7 @@ def pin(
         else:
             typer.echo(f"{listing.title} is {tier.upper()} from now on, whatever its rhythm.")
 
-    at_desk(change)
+    with_database(change)
 
 
 app.command("follow")(follow_series)

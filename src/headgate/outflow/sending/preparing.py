@@ -24,7 +24,7 @@ class Group:
 
     shares: deque[Share]
     ready_at_s: float
-    flying: bool = False
+    in_flight: bool = False
     failures: int = 0
     """How often its preparation failed in this turn."""
 
@@ -50,23 +50,23 @@ class Preparing:
     links: Links
     lanes: Lanes
     link: Link
-    stock: PermitPool | None
+    permits: PermitPool | None
     """Its permits; none where nothing needs to be prepared."""
     known: set[str]
 
     def knows(self, target: str) -> bool:
         """Tell whether a target is prepared, or need not be."""
-        return self.stock is None or target in self.known
+        return self.permits is None or target in self.known
 
     async def prepare(self, targets: Sequence[str], *, left: int) -> Preparation:
         """Prepare those that are not yet, as many as the pace allows now; `left` more may follow."""
         new = [target for target in targets if target not in self.known]
-        if self.stock is None or not new:
+        if self.permits is None or not new:
             return Preparation(set(targets), {})
         ready = {target for target in targets if target in self.known}
-        if not self.stock.in_hand() and (late := await self.stock.fill(left)):
+        if not self.permits.in_hand() and (late := await self.permits.fill(left)):
             return Preparation(ready, {}, None if ready else RateLimited(retry_after_s=late.delay_s))
-        permits = [self.stock.take() for _ in self.stock.in_hand(len(new))]
+        permits = [self.permits.take() for _ in self.permits.in_hand(len(new))]
         pairs = list(zip(new, permits, strict=False))
         answers = await asyncio.gather(*(self._prepare_one(target, permit) for target, permit in pairs))
         errors = {target: error for (target, _), error in zip(pairs, answers, strict=True) if error}

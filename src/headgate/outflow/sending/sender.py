@@ -26,14 +26,14 @@ from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
 from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
+from headgate.outflow.sending.batch import MAX_PACE_S, SendBatch
 from headgate.outflow.sending.endings import CANCELLED, Circumstances, close_window, end_run, was_saturated
-from headgate.outflow.sending.flights import SETTLE_S, MessageSender, look_for
 from headgate.outflow.sending.hold import LEASE_S, SEND, SenderLease, wake_sender
+from headgate.outflow.sending.message_sender import SETTLE_S, MessageSender, search_history
 from headgate.outflow.sending.permits import PermitPool
 from headgate.outflow.sending.preparing import Preparing
 from headgate.outflow.sending.resting import later, rest
 from headgate.outflow.sending.rounds import JobRounds, RoundWriter
-from headgate.outflow.sending.turn import MAX_PACE_S, SendBatch
 from headgate.outflow.sending.uploads import UploadCache
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import DatabaseAway
@@ -76,7 +76,7 @@ class SenderPlan:
     shares: Sequence[Share]
     doubtful: Sequence[DueRun]
     sender: SenderRow
-    flying: sending.Flying
+    in_flight: sending.InFlight
     soonest_close: datetime | None
 
 
@@ -139,23 +139,23 @@ class Sender:
         plan = await self._plan(job.database, account, active=active)
         try:
             late_s = await self._settle(job.database, account, plan, active=active)
-            turn = await self._play(job, account, lease, plan)
+            batch = await self._send_batch(job, account, lease, plan)
         except (AuthFailed, Restricted) as error:
             await self._suspend(job, account, error)
             return
-        if turn is not None and turn.trouble is not None:
-            await self._suspend(job, account, turn.trouble)
+        if batch is not None and batch.trouble is not None:
+            await self._suspend(job, account, batch.trouble)
             return
-        come_back_s = late_s or (turn.come_back_s if turn is not None else None) or 0.0
+        come_back_s = late_s or (batch.come_back_s if batch is not None else None) or 0.0
         rests = come_back_s > MAX_PACE_S
         if come_back_s and not rests:
             async with job.database.transaction() as tx:
-                await self._end(tx, account, plan, turn)
+                await self._end(tx, account, plan, batch)
             raise ComeBackLater(min(come_back_s, self._until_close_s(plan)))
         async with job.finish() as tx:
             # A pace that was changed since the plan was made is tried at once.
             rests = rests and await sending.lock_pace(tx, account.id) == plan.sender.pace_seq
-            await self._end(tx, account, plan, turn)
+            await self._end(tx, account, plan, batch)
             if rests:
                 await rest(tx, account, plan.opened, wait_s=come_back_s, clock=self.clock)
             await release_lease_with(tx, lease)
@@ -176,11 +176,11 @@ class Sender:
             await sending.rest_runs(tx, list(resting), now=now)
             run = opened[0] if opened and active else None
             shares: Sequence[Share] = ()
-            if run is not None and await sending.begin_turn(tx, run.id, now=now):
+            if run is not None and await sending.begin_batch(tx, run.id, now=now):
                 shares = await sending.list_shares(tx, run.id, limit=LOADED, settle_s=SETTLE_S, now=now)
-            flying = await sending.count_flying(tx, account.id, settle_s=SETTLE_S)
+            in_flight = await sending.count_in_flight(tx, account.id, settle_s=SETTLE_S)
         closes = [other.closes_at for other in due if other.closes_at and other.closes_at > now]
-        return SenderPlan(run, opened, shares, doubtful, sender, flying, min(closes, default=None))
+        return SenderPlan(run, opened, shares, doubtful, sender, in_flight, min(closes, default=None))
 
     async def _close(
         self, tx: Tx, account: AccountRef, run: DueRun, sender: SenderRow, *, now: datetime
@@ -225,7 +225,7 @@ class Sender:
                 if share.settles_in_s:
                     late_s = max(late_s or 0.0, share.settles_in_s)
                     continue
-                found = await look_for(self.links, account, share, last=False)
+                found = await search_history(self.links, account, share, last=False)
                 async with database.transaction() as tx:
                     await sending.settle_part(tx, run.id, share, found, now=self.clock.now())
             async with database.transaction() as tx:
@@ -238,25 +238,25 @@ class Sender:
                     await end_run(tx, run, circumstances, now=now)
         return late_s
 
-    async def _play(
+    async def _send_batch(
         self, job: Job[UUID], account: AccountRef, lease: Lease, plan: SenderPlan
     ) -> SendBatch | None:
         if plan.run is None or not plan.shares:
             return None
-        turn = await self._turn(job, account, lease, plan, plan.run)
-        if turn.groups_at_once > 0:
-            turn.load(plan.shares)
-            watch = asyncio.create_task(_recall_at_stop(job.stopping, turn))
+        batch = await self._new_batch(job, account, lease, plan, plan.run)
+        if batch.groups_at_once > 0:
+            batch.load(plan.shares)
+            watch = asyncio.create_task(_stop_batch(job.stopping, batch))
             try:
-                await turn.play()
+                await batch.send()
             finally:
                 watch.cancel()
         else:
             # Others of the account may still be on their way; with them there would be too many at once.
-            turn.come_back_s = plan.flying.settles_in_s
-        return turn
+            batch.come_back_s = plan.in_flight.settles_in_s
+        return batch
 
-    async def _turn(
+    async def _new_batch(
         self, job: Job[UUID], account: AccountRef, lease: Lease, plan: SenderPlan, run: DueRun
     ) -> SendBatch:
         database = job.database
@@ -266,29 +266,29 @@ class Sender:
         if opened is not link:
             known = set[str]()
             self._prepared[account.id] = (link, known)
-        shelf = UploadCache(account, self.links, database, self.clock)
-        await shelf.load(share.media_id for share in plan.shares if share.media_id is not None)
+        uploads = UploadCache(account, self.links, database, self.clock)
+        await uploads.load(share.media_id for share in plan.shares if share.media_id is not None)
         at_once = plan.sender.group_concurrency or self.groups_at_once
         hold = SenderLease(database, self.clock, lease)
         return SendBatch(
             run=run,
             dedupe=manifest.dedupe,
-            runway=MessageSender(account, self.links, self.lanes, self.clock, hold),
+            sender=MessageSender(account, self.links, self.lanes, self.clock, hold),
             link=link,
-            shelf=shelf,
+            uploads=uploads,
             preparing=Preparing(
                 account,
                 self.links,
                 self.lanes,
                 link,
-                self._stock(account, "prepare", at_once) if "prepare" in manifest.lanes else None,
+                self._permit_pool(account, "prepare", at_once) if "prepare" in manifest.lanes else None,
                 known,
             ),
-            stock=self._stock(account, "send", at_once),
+            permits=self._permit_pool(account, "send", at_once),
             database=database,
             rounds=JobRounds(self._rounds_of(database), job),
             hold=hold,
-            groups_at_once=at_once - plan.flying.flying,
+            groups_at_once=at_once - plan.in_flight.in_flight,
             randomness=self.randomness,
         )
 
@@ -297,7 +297,7 @@ class Sender:
             self._rounds = RoundWriter(database, self.clock, LEASE_S)
         return self._rounds
 
-    def _stock(self, account: AccountRef, kind: CallKind, few: int) -> PermitPool:
+    def _permit_pool(self, account: AccountRef, kind: CallKind, few: int) -> PermitPool:
         return PermitPool(self.lanes, self.clock, str(account.id), kind, few, self._wishes)
 
     async def _suspend(self, job: Job[UUID], account: AccountRef, error: AuthFailed | Restricted) -> None:
@@ -306,31 +306,31 @@ class Sender:
         async with job.finish() as tx:
             await sending.follow_accounts(tx, now=self.clock.now())
 
-    async def _end(self, tx: Tx, account: AccountRef, plan: SenderPlan, turn: SendBatch | None) -> None:
+    async def _end(self, tx: Tx, account: AccountRef, plan: SenderPlan, batch: SendBatch | None) -> None:
         """Write down what the turn has come to; a person may have paused or cancelled the run meanwhile."""
         now = self.clock.now()
-        if turn is not None and turn.saturated:
+        if batch is not None and batch.saturated:
             # Before the run is locked, as by whoever changes the pace.
-            await sending.note_saturated(tx, account.id, since=turn.began_at, until=now)
+            await sending.note_saturated(tx, account.id, since=batch.began_at, until=now)
         run = await sending.lock_run(tx, plan.run.id) if plan.run is not None else None
         if run is None:
             return
-        if turn is not None:
-            await self._note(tx, turn, now=now)
+        if batch is not None:
+            await self._note(tx, batch, now=now)
         else:
             await sending.complete_deliveries(tx, run.id, now=now)
         if run.state == "running" and await sending.count_open(tx, run.id) == 0:
-            limits = run.limit_signals + (turn.limits if turn is not None else 0)
+            limits = run.limit_signals + (batch.limits if batch is not None else 0)
             await end_run(tx, replace(run, limit_signals=limits), Circumstances(), now=now)
-        elif run.state == "running" and turn is not None and turn.ready_in_s:
-            await sending.put_off(tx, run.id, due_at=later(self.clock, turn.ready_in_s))
+        elif run.state == "running" and batch is not None and batch.ready_in_s:
+            await sending.put_off(tx, run.id, due_at=later(self.clock, batch.ready_in_s))
         await publish(tx, Event("runs"))
 
-    async def _note(self, tx: Tx, turn: SendBatch, *, now: datetime) -> None:
-        if turn.limits:
-            await sending.count_limit_signals(tx, turn.run.id, signals=turn.limits)
-        if turn.refused:
-            await sending.fail_pending(tx, turn.run.id, error=turn.refused, now=now)
+    async def _note(self, tx: Tx, batch: SendBatch, *, now: datetime) -> None:
+        if batch.limits:
+            await sending.count_limit_signals(tx, batch.run.id, signals=batch.limits)
+        if batch.refused:
+            await sending.fail_pending(tx, batch.run.id, error=batch.refused, now=now)
 
     def _until_close_s(self, plan: SenderPlan) -> float:
         if plan.soonest_close is None:
@@ -338,9 +338,9 @@ class Sender:
         return max(self.clock.real_s_until(plan.soonest_close), 0.1)
 
 
-async def _recall_at_stop(stopping: asyncio.Event, turn: SendBatch) -> None:
+async def _stop_batch(stopping: asyncio.Event, batch: SendBatch) -> None:
     await stopping.wait()
-    turn.recall()
+    batch.stop()
 
 
 def _is_open(run: DueRun, now: datetime) -> bool:

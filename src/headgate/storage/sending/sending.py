@@ -117,10 +117,10 @@ class Round(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Flying:
+class InFlight:
     """How many messages another sender may still have on their way, and for how long."""
 
-    flying: int
+    in_flight: int
     settles_in_s: float
 
 
@@ -201,9 +201,9 @@ async def is_due(tx: Tx, account_id: UUID, *, now: datetime) -> bool:
     return await tx.value(Q["is_due"], account_id=account_id, now=now)
 
 
-async def begin_turn(tx: Tx, run_id: UUID, *, now: datetime) -> bool:
+async def begin_batch(tx: Tx, run_id: UUID, *, now: datetime) -> bool:
     """Begin a run's turn; false if it does not go on any more."""
-    return await tx.execute(Q["begin_turn"], run_id=run_id, now=now) == 1
+    return await tx.execute(Q["begin_batch"], run_id=run_id, now=now) == 1
 
 
 async def list_shares(tx: Tx, run_id: UUID, *, limit: int, settle_s: float, now: datetime) -> list[Share]:
@@ -216,9 +216,9 @@ async def list_doubtful(tx: Tx, run_id: UUID, *, settle_s: float, now: datetime)
     return await tx.all(Share, Q["list_doubtful"], run_id=run_id, settle_s=settle_s, now=now)
 
 
-async def count_flying(tx: Tx, account_id: UUID, *, settle_s: float) -> Flying:
-    found = await tx.one(Flying, Q["count_flying"], account_id=account_id, settle_s=settle_s)
-    return found or Flying(0, 0.0)
+async def count_in_flight(tx: Tx, account_id: UUID, *, settle_s: float) -> InFlight:
+    found = await tx.one(InFlight, Q["count_in_flight"], account_id=account_id, settle_s=settle_s)
+    return found or InFlight(0, 0.0)
 
 
 async def write_rounds(tx: Tx, rounds: Sequence[NewRound], *, ttl_s: float, now: datetime) -> list[Round]:

@@ -63,7 +63,7 @@ for update of r
 -- Whether the account's sender has something to do now.
 select exists (select from run where account_id = %(account_id)s and due_at <= %(now)s)
 
--- name: begin_turn
+-- name: begin_batch
 -- It is this run's turn.
 update run
 set state = 'running', reason = '', served_at = %(now)s, started_at = coalesce(started_at, %(now)s)
@@ -114,9 +114,9 @@ cross join (select headgate_real_now() as at) as m
 where p.run_id = %(run_id)s and p.state = 'sending'
 order by d.number, p.number
 
--- name: count_flying
+-- name: count_in_flight
 -- Messages of an account that may be on their way right now, as far as another sender knows.
-select count(*)::int as flying,
+select count(*)::int as in_flight,
     coalesce(max(extract(epoch from p.sending_at - m.at) + %(settle_s)s), 0)::float8 as settles_in_s
 from run r
 join delivery d on d.run_id = r.id and d.state = 'sending'

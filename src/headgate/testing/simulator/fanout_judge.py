@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from headgate.outflow.sending.flights import RETRY
+from headgate.outflow.sending.message_sender import RETRY
 from headgate.testing.simulator.under_way import UNDER_WAY_S, over_at_s
 
 if TYPE_CHECKING:

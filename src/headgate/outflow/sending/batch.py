@@ -20,7 +20,8 @@ from headgate.domain.errors import AuthFailed, Gone, RateLimited, Restricted, Wo
 from headgate.domain.pacing import Permit
 from headgate.domain.reminders.templates import Values, fill
 from headgate.kernel.randomness import Randomness
-from headgate.outflow.sending.flights import (
+from headgate.outflow.sending.hold import SenderLease
+from headgate.outflow.sending.message_sender import (
     RETRY,
     MessageSender,
     PendingSend,
@@ -28,7 +29,6 @@ from headgate.outflow.sending.flights import (
     repeat_for_s,
     unsent,
 )
-from headgate.outflow.sending.hold import SenderLease
 from headgate.outflow.sending.permits import PermitPool
 from headgate.outflow.sending.preparing import Group, Preparing
 from headgate.outflow.sending.rounds import JobRounds
@@ -38,7 +38,7 @@ from headgate.storage.jobs.leases import LeaseLost
 from headgate.storage.sending import sending
 from headgate.storage.sending.sending import DueRun, Mark, NewRound, Result, Share
 
-TURN_S = 45.0
+BATCH_S = 45.0
 """A turn takes no new permits after so long, so that others have theirs and a restart loses little."""
 PATIENCE_S = 2.0
 """So long after its time a slow message keeps the others of its round waiting."""
@@ -55,11 +55,11 @@ class SendBatch:
 
     run: DueRun
     dedupe: DedupeWindow
-    runway: MessageSender
+    sender: MessageSender
     link: Link
-    shelf: UploadCache
+    uploads: UploadCache
     preparing: Preparing
-    stock: PermitPool
+    permits: PermitPool
     database: Database
     rounds: JobRounds
     hold: SenderLease
@@ -81,16 +81,16 @@ class SendBatch:
     _loaded_at_s: float = 0.0
     _waiting: deque[Group] = field(default_factory=deque[Group])
     _open: list[Group] = field(default_factory=list[Group])
-    _flights: dict[asyncio.Task[SendOutcome], tuple[Group, PendingSend]] = field(
+    _pending: dict[asyncio.Task[SendOutcome], tuple[Group, PendingSend]] = field(
         default_factory=dict["asyncio.Task[SendOutcome]", tuple[Group, PendingSend]]
     )
     _last_due_s: float = 0.0
     _results: list[Result] = field(default_factory=list[Result])
-    _boarding: Sequence[Share] = ()
+    _marking: Sequence[Share] = ()
     """Messages that a statement under way marks as about to be sent."""
 
     def __post_init__(self) -> None:
-        self.began_at, self._began_s = self.runway.clock.now(), self._now_s()
+        self.began_at, self._began_s = self.sender.clock.now(), self._now_s()
 
     @property
     def saturated(self) -> bool:
@@ -102,7 +102,7 @@ class SendBatch:
 
     def load(self, shares: Sequence[Share]) -> None:
         """Take the messages of this turn; those of groups that were begun come first."""
-        self._loaded_at_s = self.runway.clock.monotonic()
+        self._loaded_at_s = self.sender.clock.monotonic()
         groups: dict[int, Group] = {}
         for share in shares:
             if share.delivery not in groups:
@@ -111,39 +111,39 @@ class SendBatch:
             groups[share.delivery].shares.append(share)
         self._waiting.extend(groups.values())
 
-    async def play(self) -> None:
+    async def send(self) -> None:
         """Send until the turn is over; then wait for what is on its way, and write it down."""
-        ends_at_s = self._began_s + TURN_S
-        timekeeper = asyncio.create_task(self.runway.keep_time())
+        ends_at_s = self._began_s + BATCH_S
+        timekeeper = asyncio.create_task(self.sender.keep_time())
         try:
             while not self._stopped:
                 ready = self._pick()
-                launched = bool(ready) and await self._launch(ready, ends_at_s)
-                if self._flights:
-                    await self._wait_for_flights()
+                launched = bool(ready) and await self._send_next(ready, ends_at_s)
+                if self._pending:
+                    await self._wait_for_answers()
                 elif not launched and not self._stopped and not await self._wait_for_ready(ends_at_s):
                     break
         finally:
             try:
-                await to_the_end(self._land_all())
+                await to_the_end(self._finish_sends())
             finally:
                 timekeeper.cancel()
 
-    def recall(self) -> None:
+    def stop(self) -> None:
         """End the turn now: messages that have not left stay where they are."""
         self._stopped = True
-        for task, (_, flight) in self._flights.items():
-            if not flight.called:
+        for task, (_, pending) in self._pending.items():
+            if not pending.called:
                 task.cancel()
 
     def _now_s(self) -> float:
-        return self.runway.clock.monotonic()
+        return self.sender.clock.monotonic()
 
-    async def _land_all(self) -> None:
-        while self._flights:
-            await asyncio.wait(self._flights)
+    async def _finish_sends(self) -> None:
+        while self._pending:
+            await asyncio.wait(self._pending)
             await self._collect()
-        self._results.extend(unsent(share) for share in self._boarding)
+        self._results.extend(unsent(share) for share in self._marking)
         if self._results:
             await self._write(())
 
@@ -157,7 +157,7 @@ class SendBatch:
         ready = [
             group
             for group in self._open
-            if not group.flying
+            if not group.in_flight
             and group.ready_at_s <= now_s + JITTER_S[1]
             and group.next.place not in unwritten
         ]
@@ -171,28 +171,28 @@ class SendBatch:
                 return group
         return None
 
-    async def _launch(self, ready: Sequence[Group], ends_at_s: float) -> bool:
+    async def _send_next(self, ready: Sequence[Group], ends_at_s: float) -> bool:
         """Send the next message of each group that is ready by the time of a permit; tell whether any was."""
         ready = [group for group in ready if not group.next.doubtful or await self._is_clear(group)]
         ready = await self._prepare(ready)
-        if not (ready and await self._upload(ready) and await self._stock_up(ends_at_s)):
+        if not (ready and await self._upload(ready) and await self._get_permits(ends_at_s)):
             return False
         now_s = self._now_s()
-        pairs = zip(ready, self.stock.in_hand(len(ready)), strict=False)
+        pairs = zip(ready, self.permits.in_hand(len(ready)), strict=False)
         chosen = [
             group
             for group, _ in takewhile(lambda pair: pair[0].ready_at_s <= max(pair[1].due_at_s, now_s), pairs)
         ]
         if not chosen:
             return False
-        self._boarding = [group.next for group in chosen]
+        self._marking = [group.next for group in chosen]
         marked = await self._write([group.next.mark for group in chosen])
         if self._stopped:
             # The worker stops, or the lease is another's: nothing that was marked leaves any more.
             return False
-        self._boarding = ()
+        self._marking = ()
         for group in chosen:
-            permit = self.stock.take()
+            permit = self.permits.take()
             if group.next.place in marked:
                 self._start(group, permit)
         if len(marked) < len(chosen):
@@ -203,22 +203,24 @@ class SendBatch:
         """Tell whether a doubtful message may be sent; one that may have been sent long ago is looked for."""
         clear = self._now_s() < self._repeat_until_s(group.next)
         if not clear:
-            await self._look_for(group)
+            await self._search_history(group)
         return clear
 
     def _repeat_until_s(self, share: Share) -> float:
         return self._loaded_at_s + repeat_for_s(self.dedupe, age_s=share.doubt_age_s or 0.0)
 
-    async def _look_for(self, group: Group) -> None:
+    async def _search_history(self, group: Group) -> None:
         """Settle a doubtful message by the target's history: it was sent, or nobody can tell."""
         share = group.next
         try:
-            found = await self.hold.keep_through(self.runway.look_for(share, last=len(group.shares) == 1))
+            found = await self.hold.keep_through(
+                self.sender.search_history(share, last=len(group.shares) == 1)
+            )
         except WorkError as error:
             self._halt(error)
             return
         async with self.database.autocommit() as tx:
-            await sending.settle_part(tx, self.run.id, share, found, now=self.runway.clock.now())
+            await sending.settle_part(tx, self.run.id, share, found, now=self.sender.clock.now())
         if found.state == "sent":
             group.shares.popleft()
         else:
@@ -251,18 +253,18 @@ class SendBatch:
     async def _give_up(self, group: Group, error: WorkError) -> None:
         """Fail a delivery; a message of it that may have been sent is settled first."""
         if group.next.doubtful:
-            await self._look_for(group)
+            await self._search_history(group)
             return
-        delivery, now = group.next.delivery, self.runway.clock.now()
+        delivery, now = group.next.delivery, self.sender.clock.now()
         async with self.database.autocommit() as tx:
             await sending.fail_delivery(tx, self.run.id, delivery, error=str(error), now=now)
         group.shares.clear()
 
     async def _upload(self, ready: Sequence[Group]) -> bool:
         """Have the files of the next messages on the platform."""
-        for media_id in self.shelf.missing(group.next.media_id for group in ready):
+        for media_id in self.uploads.missing(group.next.media_id for group in ready):
             try:
-                await self.hold.keep_through(self.shelf.upload(media_id))
+                await self.hold.keep_through(self.uploads.upload(media_id))
             except WorkError as error:
                 if error.retryable and not isinstance(error, RateLimited | LeaseLost):
                     raise
@@ -271,18 +273,18 @@ class SendBatch:
         for group in ready:
             # Nothing of the run is sent any more, so no repeat will tell.
             if self.refused and group.next.doubtful:
-                await self._look_for(group)
+                await self._search_history(group)
         return not self._stopped
 
-    async def _stock_up(self, ends_at_s: float) -> bool:
+    async def _get_permits(self, ends_at_s: float) -> bool:
         """Have permits in hand; the turn is over when there are none and it is late, or the pace says so."""
-        if self.stock.in_hand():
+        if self.permits.in_hand():
             return True
         if self._now_s() >= ends_at_s:
             self._stopped = True
             return False
         left = sum(len(group.shares) for group in (*self._open, *self._waiting))
-        late = await self.stock.fill(left, closes_at_s=self._closes_at_s())
+        late = await self.permits.fill(left, closes_at_s=self._closes_at_s())
         if late is not None:
             self.come_back_s, self._stopped = late.delay_s, True
         return late is None
@@ -290,21 +292,21 @@ class SendBatch:
     def _closes_at_s(self) -> float | None:
         if self.run.closes_at is None:
             return None
-        return self._now_s() + self.runway.clock.real_s_until(self.run.closes_at)
+        return self._now_s() + self.sender.clock.real_s_until(self.run.closes_at)
 
     def _start(self, group: Group, permit: Permit) -> None:
         share = group.next
-        flight = PendingSend(
+        pending = PendingSend(
             share=share,
             part=self._part(share),
             permit=permit,
             last=len(group.shares) == 1,
-            fresh_upload=share.media_id is None or self.shelf.is_fresh(share.media_id),
+            fresh_upload=share.media_id is None or self.uploads.is_fresh(share.media_id),
             repeat_until_s=self._repeat_until_s(share) if share.doubtful else None,
         )
-        group.flying = True
+        group.in_flight = True
         self._last_due_s = max(self._last_due_s, permit.due_at_s)
-        self._flights[asyncio.create_task(self.runway.send(self.link, flight))] = (group, flight)
+        self._pending[asyncio.create_task(self.sender.send(self.link, pending))] = (group, pending)
 
     def _part(self, share: Share) -> Part:
         # The moment at which the group's turn came: every repeat of a message says the same.
@@ -316,7 +318,7 @@ class SendBatch:
             number=share.delivery,
             total=self.run.total,
         )
-        media = "" if share.media_id is None else self.shelf.handle(share.media_id)
+        media = "" if share.media_id is None else self.uploads.handle(share.media_id)
         return Part(fill(share.text, values), media)
 
     async def _write(self, marks: Sequence[Mark]) -> set[tuple[int, int]]:
@@ -348,23 +350,23 @@ class SendBatch:
         if wait_s > MAX_WAIT_S or now_s >= ends_at_s:
             self.ready_in_s = wait_s
             return False
-        await self.runway.clock.sleep(wait_s)
+        await self.sender.clock.sleep(wait_s)
         return await self.hold.keep()
 
-    async def _wait_for_flights(self) -> None:
+    async def _wait_for_answers(self) -> None:
         """Wait until all have landed; one that is slow keeps the others waiting for a moment only."""
         began_s = self._now_s()
         wait_s = max(0.0, self._last_due_s - began_s)
-        await self.runway.clock.wait(self._flights, wait_s + PATIENCE_S)
+        await self.sender.clock.wait(self._pending, wait_s + PATIENCE_S)
         self._paced_s += min(wait_s, self._now_s() - began_s)
         await self._collect()
 
     async def _collect(self) -> None:
         """Take what has landed, and act on it."""
-        for task in [task for task in self._flights if task.done()]:
-            group, flight = self._flights.pop(task)
-            group.flying = False
-            end = flight.outcome(task)
+        for task in [task for task in self._pending if task.done()]:
+            group, pending = self._pending.pop(task)
+            group.in_flight = False
+            end = pending.outcome(task)
             self._results.append(end.result)
             await self._act(group, end)
 
@@ -374,7 +376,7 @@ class SendBatch:
             group.shares.popleft()
             group.ready_at_s = now_s + self.randomness.uniform(*JITTER_S)
         elif isinstance(end.error, Gone) and share.media_id is not None:
-            await self.shelf.forget(share.media_id)
+            await self.uploads.forget(share.media_id)
             group.shares[0] = share._replace(token=None)
             group.ready_at_s = now_s
         elif result.state == "planned":

@@ -15,8 +15,8 @@ from headgate.domain.pacing import Permit
 from headgate.kernel.clock import VirtualClock
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow.sending.flights import SEND_TIMEOUT_S, MessageSender, PendingSend, SendOutcome
 from headgate.outflow.sending.hold import SenderLease
+from headgate.outflow.sending.message_sender import SEND_TIMEOUT_S, MessageSender, PendingSend, SendOutcome
 from headgate.storage.jobs.leases import Lease
 from headgate.storage.sending.sending import Share
 
@@ -47,7 +47,7 @@ class Platform:
         return Sent(f"{part.text} {key}", NOW)
 
 
-class Airport:
+class SenderBench:
     """A runway whose time is moved by hand."""
 
     def __init__(self) -> None:
@@ -55,11 +55,11 @@ class Airport:
         lanes = Lanes(NOBODY, self.clock)
         account = AccountRef(uuid4(), "platform", "main", established=True)
         hold = SenderLease(NOBODY, self.clock, Lease("send", uuid4(), "send", 60.0, deadline_s=60.0))
-        self.runway = MessageSender(account, Links({}, lanes, NOBODY), lanes, self.clock, hold)
+        self.sender = MessageSender(account, Links({}, lanes, NOBODY), lanes, self.clock, hold)
         self.platform = Platform()
-        self.timekeeper = asyncio.create_task(self.runway.keep_time())
+        self.timekeeper = asyncio.create_task(self.sender.keep_time())
 
-    def flight(
+    def pending(
         self, target: str, *, doubtful: bool = False, in_s: float = 0.0, repeat_until_s: float | None = None
     ) -> PendingSend:
         """Return a message that leaves so many seconds from now."""
@@ -70,11 +70,11 @@ class Airport:
         permit = Permit(owner="main", kind="send", epochs={}, due_at_s=due_at_s, void_at_s=due_at_s + 2.0)
         return PendingSend(share, Part("Hello"), permit, last=True, repeat_until_s=repeat_until_s)
 
-    def launch(self, flight: PendingSend) -> asyncio.Task[SendOutcome]:
-        return asyncio.create_task(self.runway.send(cast("Link", self.platform), flight))
+    def start(self, pending: PendingSend) -> asyncio.Task[SendOutcome]:
+        return asyncio.create_task(self.sender.send(cast("Link", self.platform), pending))
 
     def send(self, target: str) -> asyncio.Task[SendOutcome]:
-        return self.launch(self.flight(target))
+        return self.start(self.pending(target))
 
     async def wait(self, seconds: float) -> None:
         for moved_s in (0.0, seconds):
@@ -84,87 +84,87 @@ class Airport:
 
 
 async def test_a_call_without_an_answer_in_time_leaves_its_message_in_doubt() -> None:
-    airport = Airport()
-    first = airport.send("silence")
-    await airport.wait(3.0)
-    second = airport.send("silence")
-    await airport.wait(SEND_TIMEOUT_S - 3.1)
+    bench = SenderBench()
+    first = bench.send("silence")
+    await bench.wait(3.0)
+    second = bench.send("silence")
+    await bench.wait(SEND_TIMEOUT_S - 3.1)
     assert not first.done()
-    await airport.wait(0.1)
+    await bench.wait(0.1)
     landed = first.result()
     assert (landed.result.state, landed.result.error) == ("sending", "no answer in time")
     assert first.cancelling() == 0
     assert not second.done()
-    await airport.wait(3.0)
+    await bench.wait(3.0)
     assert second.result().result.state == "sending"
-    airport.timekeeper.cancel()
+    bench.timekeeper.cancel()
 
 
 async def test_an_answer_in_time_is_taken_whatever_others_wait_for() -> None:
-    airport = Airport()
-    silent, sent = airport.send("silence"), airport.send("lake")
-    await airport.wait(0.0)
+    bench = SenderBench()
+    silent, sent = bench.send("silence"), bench.send("lake")
+    await bench.wait(0.0)
     assert sent.result().result.state == "sent"
-    await airport.wait(SEND_TIMEOUT_S)
+    await bench.wait(SEND_TIMEOUT_S)
     assert silent.result().result.state == "sending"
-    airport.timekeeper.cancel()
+    bench.timekeeper.cancel()
 
 
 async def test_a_flight_that_is_cancelled_from_outside_is_no_late_answer() -> None:
-    airport = Airport()
-    flight = airport.send("silence")
-    await airport.wait(1.0)
-    flight.cancel()
-    await asyncio.wait({flight})
-    assert flight.cancelled()
-    airport.timekeeper.cancel()
+    bench = SenderBench()
+    pending = bench.send("silence")
+    await bench.wait(1.0)
+    pending.cancel()
+    await asyncio.wait({pending})
+    assert pending.cancelled()
+    bench.timekeeper.cancel()
 
 
 async def test_a_flight_that_is_called_back_before_its_call_has_sent_nothing() -> None:
-    airport = Airport()
-    unborn, waiting = airport.flight("lake", in_s=1.0), airport.flight("hill", in_s=1.0)
-    late = airport.launch(waiting)
-    await airport.wait(0.5)
-    early = airport.launch(unborn)
+    bench = SenderBench()
+    unborn, waiting = bench.pending("lake", in_s=1.0), bench.pending("hill", in_s=1.0)
+    late = bench.start(waiting)
+    await bench.wait(0.5)
+    early = bench.start(unborn)
     for task in (early, late):
         task.cancel()
     await asyncio.wait({early, late})
     assert [unborn.outcome(early).result.state, waiting.outcome(late).result.state] == ["planned", "planned"]
-    assert airport.platform.calls == []
-    airport.timekeeper.cancel()
+    assert bench.platform.calls == []
+    bench.timekeeper.cancel()
 
 
 async def test_a_flight_that_is_cancelled_after_its_call_is_in_doubt() -> None:
-    airport = Airport()
-    flight = airport.flight("silence")
-    task = airport.launch(flight)
-    await airport.wait(1.0)
+    bench = SenderBench()
+    pending = bench.pending("silence")
+    task = bench.start(pending)
+    await bench.wait(1.0)
     task.cancel()
     await asyncio.wait({task})
-    assert flight.outcome(task).result.state == "sending"
-    airport.timekeeper.cancel()
+    assert pending.outcome(task).result.state == "sending"
+    bench.timekeeper.cancel()
 
 
 async def test_no_call_begins_when_the_lease_may_be_anothers() -> None:
-    airport = Airport()
-    task = airport.launch(airport.flight("lake", in_s=59.5))
-    airport.runway.hold.deadline_s = airport.clock.monotonic() + 59.0
-    await airport.wait(59.5)
+    bench = SenderBench()
+    task = bench.start(bench.pending("lake", in_s=59.5))
+    bench.sender.hold.deadline_s = bench.clock.monotonic() + 59.0
+    await bench.wait(59.5)
     assert task.result().result.state == "planned"
-    assert airport.platform.calls == []
-    airport.timekeeper.cancel()
+    assert bench.platform.calls == []
+    bench.timekeeper.cancel()
 
 
 async def test_no_repeat_begins_after_the_dedupe_window() -> None:
-    airport = Airport()
-    ends_s = airport.clock.monotonic() + 3.0
-    inside = airport.launch(airport.flight("lake", doubtful=True, in_s=2.9, repeat_until_s=ends_s))
-    outside = airport.launch(airport.flight("hill", doubtful=True, in_s=3.0, repeat_until_s=ends_s))
-    await airport.wait(2.9)
-    await airport.wait(0.1)
+    bench = SenderBench()
+    ends_s = bench.clock.monotonic() + 3.0
+    inside = bench.start(bench.pending("lake", doubtful=True, in_s=2.9, repeat_until_s=ends_s))
+    outside = bench.start(bench.pending("hill", doubtful=True, in_s=3.0, repeat_until_s=ends_s))
+    await bench.wait(2.9)
+    await bench.wait(0.1)
     assert (inside.result().result.state, outside.result().result.state) == ("sent", "sending")
-    assert airport.platform.calls == ["lake"]
-    airport.timekeeper.cancel()
+    assert bench.platform.calls == ["lake"]
+    bench.timekeeper.cancel()
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ async def test_no_repeat_begins_after_the_dedupe_window() -> None:
 async def test_a_no_to_a_repeat_does_not_end_the_doubt_about_the_first_try(
     answer: str, first: str, repeat: str
 ) -> None:
-    airport = Airport()
-    tasks = [airport.launch(airport.flight(answer, doubtful=doubtful)) for doubtful in (False, True)]
-    await airport.wait(0.0)
+    bench = SenderBench()
+    tasks = [bench.start(bench.pending(answer, doubtful=doubtful)) for doubtful in (False, True)]
+    await bench.wait(0.0)
     assert [task.result().result.state for task in tasks] == [first, repeat]
-    airport.timekeeper.cancel()
+    bench.timekeeper.cancel()

@@ -111,52 +111,52 @@ class MessageSender:
         """End calls that get no answer in time, for ever: one bell for all costs less than one for each."""
         while True:
             now_s = self.clock.monotonic()
-            for task, (ends_s, flight) in list(self._calls.items()):
+            for task, (ends_s, pending) in list(self._calls.items()):
                 if ends_s <= now_s:
                     del self._calls[task]
-                    flight.overdue = True
+                    pending.overdue = True
                     task.cancel()
             # A call that begins meanwhile cannot be late before.
             first_s = min((ends_s for ends_s, _ in self._calls.values()), default=now_s + SEND_TIMEOUT_S)
             await self.clock.sleep(first_s - now_s)
 
-    async def look_for(self, share: Share, *, last: bool) -> Result:
-        return await look_for(self.links, self.account, share, last=last)
+    async def search_history(self, share: Share, *, last: bool) -> Result:
+        return await search_history(self.links, self.account, share, last=last)
 
-    async def send(self, link: Link, flight: PendingSend) -> SendOutcome:
+    async def send(self, link: Link, pending: PendingSend) -> SendOutcome:
         """Send one message at its permit's time, unless it may not go any more."""
-        await self.lanes.wait(flight.permit)
+        await self.lanes.wait(pending.permit)
         # Nothing may come between these checks and the call.
         began_s = self.clock.monotonic()
-        too_late = flight.repeat_until_s is not None and began_s >= flight.repeat_until_s
+        too_late = pending.repeat_until_s is not None and began_s >= pending.repeat_until_s
         if too_late or not self.hold.sure:
-            return SendOutcome(unsent(flight.share))
+            return SendOutcome(unsent(pending.share))
         try:
-            self.lanes.spend(flight.permit)
+            self.lanes.spend(pending.permit)
         except PermitVoid:
-            return SendOutcome(unsent(flight.share))
-        flight.called = True
+            return SendOutcome(unsent(pending.share))
+        pending.called = True
         try:
-            sent = await self._call(link, flight, ends_s=began_s + SEND_TIMEOUT_S)
+            sent = await self._call(link, pending, ends_s=began_s + SEND_TIMEOUT_S)
         except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
-            return await self._judge(flight, self._classify(error))
-        return SendOutcome(self._arrived(flight, sent, took_s=self.clock.monotonic() - began_s))
+            return await self._judge(pending, self._classify(error))
+        return SendOutcome(self._arrived(pending, sent, took_s=self.clock.monotonic() - began_s))
 
-    async def _call(self, link: Link, flight: PendingSend, *, ends_s: float) -> Sent:
+    async def _call(self, link: Link, pending: PendingSend, *, ends_s: float) -> Sent:
         task = cast("asyncio.Task[Any]", asyncio.current_task())
-        self._calls[task] = ends_s, flight
+        self._calls[task] = ends_s, pending
         try:
-            return await link.send(flight.share.target_key, flight.part, key=flight.share.key)
+            return await link.send(pending.share.target_key, pending.part, key=pending.share.key)
         except asyncio.CancelledError:
             # Unless somebody else has cancelled it too.
-            if flight.overdue and task.uncancel() == 0:
+            if pending.overdue and task.uncancel() == 0:
                 raise TimeoutError from None
             raise
         finally:
             self._calls.pop(task, None)
 
-    def _arrived(self, flight: PendingSend, sent: Sent, *, took_s: float) -> Result:
-        share = flight.share
+    def _arrived(self, pending: PendingSend, sent: Sent, *, took_s: float) -> Result:
+        share = pending.share
         return Result(
             share.delivery,
             share.number,
@@ -165,7 +165,7 @@ class MessageSender:
             message_key=sent.key,
             sent_at=self.clock.now(),
             took_ms=round(took_s * 1000),
-            delivery_state="sent" if flight.last else "",
+            delivery_state="sent" if pending.last else "",
         )
 
     def _classify(self, error: Exception) -> WorkError:
@@ -175,16 +175,16 @@ class MessageSender:
             else self.links.classify(self.account, error)
         )
 
-    async def _judge(self, flight: PendingSend, error: WorkError) -> SendOutcome:
-        share = flight.share
+    async def _judge(self, pending: PendingSend, error: WorkError) -> SendOutcome:
+        share = pending.share
         if isinstance(error, RateLimited):
-            await self.lanes.signal_limit(flight.permit, retry_after_s=error.retry_after_s)
+            await self.lanes.signal_limit(pending.permit, retry_after_s=error.retry_after_s)
             return SendOutcome(unsent(share, error=str(error)), error)
         if isinstance(error, AuthFailed | Restricted):
             return SendOutcome(unsent(share, error=str(error)), error)
         if isinstance(error, Ambiguous):
             return SendOutcome(in_doubt(share, str(error)))
-        if isinstance(error, Gone) and share.media_id is not None and not flight.fresh_upload:
+        if isinstance(error, Gone) and share.media_id is not None and not pending.fresh_upload:
             return SendOutcome(unsent(share, error=str(error)), error)
         attempts = share.attempts + 1
         if error.retryable and attempts < RETRY.max_attempts:
@@ -193,7 +193,7 @@ class MessageSender:
         return SendOutcome(lost(share, str(error)))
 
 
-async def look_for(links: Links, account: AccountRef, share: Share, *, last: bool) -> Result:
+async def search_history(links: Links, account: AccountRef, share: Share, *, last: bool) -> Result:
     """Look for a message in its target's history; it stays uncertain if the platform does not have it."""
     try:
         async with links.call(account, "read") as link:
