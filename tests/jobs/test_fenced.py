@@ -22,7 +22,6 @@ from headgate.jobs.job import Claim, Settlement
 from headgate.jobs.kinds import Wake
 from headgate.jobs.runner import picked_from
 from headgate.storage.jobs.engine import list_completed, release_job
-from headgate.storage.migrate import schema_status
 from headgate.storage.queries import QueryFile
 
 Q = QueryFile(
@@ -225,8 +224,3 @@ async def test_the_engine_is_never_asked_for_a_retry(lab: Lab, taken_over: TakeO
 def test_a_statement_that_this_was_not_written_for_is_refused(sql: str) -> None:
     with pytest.raises(RuntimeError, match="not the one that this was written for"):
         counting_crashes(sql)
-
-
-async def test_nothing_of_the_engine_is_left_to_upgrade(database_url: str) -> None:
-    status = await schema_status(database_url)
-    assert (status.engine_steps, status.pending) == (0, [])

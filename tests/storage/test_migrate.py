@@ -7,9 +7,12 @@ import sys
 
 import psycopg
 import pytest
+from pgqueuer.adapters.drivers.psycopg import PsycopgDriver
+from pgqueuer.adapters.persistence.queries import Queries
 
 from headgate.domain.errors import UserError
-from headgate.storage.migrate import list_migrations, migrate, schema_status
+from headgate.storage.database import connect
+from headgate.storage.migrate import ENGINE, list_migrations, migrate, schema_status
 
 MIGRATE = """
 import asyncio, sys
@@ -84,4 +87,21 @@ async def test_a_failing_migration_leaves_the_database_at_the_step_before(empty_
 
 
 async def test_nothing_is_left_to_upgrade_in_the_engines_schema(database_url: str) -> None:
-    assert (await schema_status(database_url)).engine_steps == 0
+    assert (await schema_status(database_url)).engine == ENGINE
+    async with await connect(database_url) as connection:
+        plan = await Queries(PsycopgDriver(connection)).plan_upgrade()
+    assert not plan.statements
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        "update headgate_migration set checksum = '1.0' where number = 0",
+        "delete from headgate_migration where number = 0",
+    ],
+)
+async def test_tables_of_another_engine_are_upgraded(database_url: str, otherwise: str) -> None:
+    _run(database_url, otherwise)
+    assert not (await schema_status(database_url)).current
+    assert await migrate(database_url) == []
+    assert (await schema_status(database_url)).current

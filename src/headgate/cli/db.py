@@ -57,7 +57,7 @@ def status(*, as_json: AsJson = False) -> None:
             {
                 "url": address,
                 "current": schema.current,
-                "engine_steps": schema.engine_steps,
+                "engine": None if schema.engine is None else schema.engine.checksum,
                 "migrations": steps,
             }
         )

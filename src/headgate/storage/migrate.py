@@ -1,6 +1,8 @@
 """Numbered migrations with checksums, under one advisory lock.
 
-A database that was migrated by newer code, or by a migration that was edited since, is refused.
+A database that was migrated by newer code, or by a migration that was edited since, is refused. The engine
+installs its own tables; the version that did it is in the ledger as number 0, since asking the catalogue
+whether they are up to date takes longer than most commands.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib import resources
+from importlib import metadata, resources
 
 from pgqueuer.adapters.drivers.psycopg import PsycopgDriver
 from pgqueuer.adapters.persistence.queries import Queries
@@ -55,17 +57,21 @@ class Applied:
     checksum: str
 
 
+ENGINE = Applied(0, "pgqueuer", metadata.version("pgqueuer"))
+
+
 @dataclass(frozen=True)
 class SchemaStatus:
     """What the database has against what the code knows."""
 
     applied: list[Applied]
     pending: list[Migration]
-    engine_steps: int
+    engine: Applied | None
+    """Which version of the engine made its tables."""
 
     @property
     def current(self) -> bool:
-        return not self.pending and not self.engine_steps
+        return not self.pending and self.engine == ENGINE
 
 
 def list_migrations() -> list[Migration]:
@@ -99,7 +105,7 @@ async def apply_pending(connection: Connection, *, through: int | None = None) -
                 "insert into headgate_migration (number, name, checksum) values (%s, %s, %s)",
                 (migration.number, migration.name, migration.checksum),
             )
-    if status.engine_steps:
+    if status.engine != ENGINE:
         await _upgrade_engine(connection)
     return pending
 
@@ -135,12 +141,15 @@ async def open_for_migration(url: str) -> AsyncGenerator[Connection, None]:
 
 async def _status(connection: Connection) -> SchemaStatus:
     known = list_migrations()
-    applied = await _read_ledger(connection)
+    rows = await _read_ledger(connection)
+    applied = [row for row in rows if row.number != ENGINE.number]
     _check_ledger(applied, {migration.number: migration for migration in known})
     done = {row.number for row in applied}
-    engine = Queries(PsycopgDriver(connection))
-    engine_steps = len((await engine.plan_upgrade()).statements) if await engine.schema_is_installed() else 1
-    return SchemaStatus(applied, [m for m in known if m.number not in done], engine_steps)
+    return SchemaStatus(
+        applied,
+        pending=[migration for migration in known if migration.number not in done],
+        engine=next((row for row in rows if row.number == ENGINE.number), None),
+    )
 
 
 async def _read_ledger(connection: Connection) -> list[Applied]:
@@ -174,3 +183,10 @@ async def _upgrade_engine(connection: Connection) -> None:
         await engine.apply_upgrade()
     else:
         await engine.install()
+    await connection.execute(
+        """
+        insert into headgate_migration (number, name, checksum) values (%s, %s, %s)
+        on conflict (number) do update set checksum = excluded.checksum, applied_at = excluded.applied_at
+        """,
+        (ENGINE.number, ENGINE.name, ENGINE.checksum),
+    )
