@@ -212,3 +212,11 @@ def _notes(facts: ListingHealth) -> Iterator[str]:
         )
     elif facts.changes_keys:
         yield "It keeps changing the IDs of its entries, so they are recognised by link and title."
+
+
+def chapter_text(number: str, *, title: str, volume: str, source: str) -> str:
+    """Say which chapter is new, and who brings it."""
+    name = f"Chapter {number}" if number else title or "New chapter"
+    if number and title:
+        name = f"{name}: {title}"
+    return " · ".join(filter(None, [name, f"Vol. {volume}" if volume else "", source]))
