@@ -71,7 +71,7 @@ class LiveSite:
         return user_id
 
     async def faults_of(self, page: Page, path: str) -> list[str]:
-        """Open a page, and return what is wrong with it on a desk and on a phone, light and dark."""
+        """Open a page, and return what is wrong with it on a context and on a phone, light and dark."""
         await page.goto(f"{self.url}{path}")
         await page.evaluate(AXE_SCRIPT)
         found = [] if await page.locator("h1").count() == 1 else [f"{path}: not one h1"]

@@ -42,7 +42,7 @@ def pages_of(scene: Scene) -> list[str]:
         "/runs",
         f"/runs/{scene.under_way}",
         f"/runs/{scene.ended}",
-        f"/runs/{scene.ended}/remainder",
+        f"/runs/{scene.ended}/send-rest",
         "/accounts",
     ]
 

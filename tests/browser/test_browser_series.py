@@ -147,7 +147,7 @@ async def test_a_source_is_added_asked_for_and_taken_away_in_a_dialog(live: Live
         await page.get_by_role("button", name="Check now Sky harbour").click()
         await page.get_by_label("How often to check Sky harbour").select_option(label="Check rarely")
         await page.get_by_role("button", name="Set how often to check Sky harbour").click()
-        await expect(page.locator("#sources")).to_contain_text("because a person chose so")
+        await expect(page.locator("#sources")).to_contain_text("because a person chose this")
         await page.get_by_role("link", name="Remove source Sky harbour").click()
         dialog = page.get_by_role("dialog", name="Remove “Sky harbour” from this series?")
         await dialog.get_by_role("button", name="Remove source").click()

@@ -38,10 +38,10 @@ def test_a_second_account_stands_by(ledger: Ledger) -> None:
     ledger.follow("attic")
     ledger.said("account", "add", "simulated", "beacon", "--answer", "code=12345")
     assert ledger.said("channel", "add", "beacon", "attic") == (
-        "beacon stands by for 1 channel that others read.\n"
+        "beacon is on standby for 1 channel that other accounts read.\n"
     )
-    watches = ledger.document("channel", "show", "attic")["watches"]
-    assert [(watch["name"], watch["reads"]) for watch in watches] == [("atlas", True), ("beacon", False)]
+    readers = ledger.document("channel", "show", "attic")["readers"]
+    assert [(one["name"], one["reads"]) for one in readers] == [("atlas", True), ("beacon", False)]
 
 
 @pytest.mark.parametrize("command", [["channel", "show"], ["channel", "scan"], ["explain"]], ids=" ".join)
@@ -85,7 +85,7 @@ def test_an_asked_scan_is_queued_as_it_was_asked_for(ledger: Ledger) -> None:
             "trigger": "person",
         }
     ]
-    assert "under way already" in ledger.said("channel", "scan", "attic")
+    assert "already running" in ledger.said("channel", "scan", "attic")
 
 
 def test_waiting_ends_with_the_scan_and_fails_if_it_failed(ledger: Ledger) -> None:
@@ -195,8 +195,8 @@ def test_settings_are_set_in_layers_and_say_where_they_come_from(ledger: Ledger)
         (["forge", "--set", "extensions=[zip"], "extensions is not a list in JSON"),
         (["forge", "--parent", "--set", "bots=no"], "has no parent"),
         (["forge", "--topic", "None"], "There is no topic 'None'"),
-        (["forge", "--topic", "Busts", "--global"], "exclude each other"),
-        (["--global", "--tier", "HOT"], "a channel's own"),
+        (["forge", "--topic", "Busts", "--global"], "cannot be combined"),
+        (["--global", "--frequency", "often"], "apply to one channel"),
         ([], "Which channel?"),
     ],
 )
@@ -206,9 +206,9 @@ def test_settings_that_cannot_be_are_explained(ledger: Ledger, arguments: list[s
     assert ledger.values("select settings from channel") == [{}]
 
 
-def test_a_tier_is_pinned_and_a_floor_is_set(ledger: Ledger) -> None:
+def test_a_frequency_and_a_start_are_set(ledger: Ledger) -> None:
     ledger.follow("attic")
-    ledger.said("channel", "settings", "attic", "--tier", "COLD", "--floor", "12")
+    ledger.said("channel", "settings", "attic", "--frequency", "rarely", "--start-at", "12")
     assert ledger.rows("select tier, tier_pinned, floor from stream") == [
         {"tier": "COLD", "tier_pinned": True, "floor": 12}
     ]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
 from ledger import Ledger
 
 from headgate.cli.phrases import NAME_WIDTH
+from headgate.domain.words.fields import FIELDS
 from headgate.domain.words.times import duration, share
 
 SNOWFLAKE = 1_180_000_000_000_000_000
@@ -65,8 +69,8 @@ def test_coverage_is_a_bar_with_bounds_and_ranges(forge: Ledger) -> None:
     assert facts["everything"].startswith("…█")
     assert facts["read"] == "75.2 %"
     assert facts["complete"].startswith("from 2600 to 4179, as of ")
-    assert "what is older was not read yet" in facts["everything"]
-    assert (facts["forward_message_id"], facts["backward_message_id"]) == ("4179", "812")
+    assert "older messages were not read yet" in facts["everything"]
+    assert (facts["newest read"], facts["oldest read"]) == ("4179", "812")
     assert facts["ranges"] == "2600–4179, 812–2399"
 
 
@@ -74,24 +78,49 @@ def test_the_facts_are_in_plain_words(forge: Ledger) -> None:
     facts = lines_of(forge.said("explain", "forge"))
     assert facts["read by"] == "atlas"
     assert facts["atlas"] == "OK"
-    assert facts["tier"] == "HOT, follows what arrives: 12.5 messages an hour"
+    assert facts["checked"] == "often (automatic); 12.5 new messages an hour"
     assert facts["next check"].startswith("in 49 min")
     assert facts["next check"].endswith("everything up to the newest message was read")
-    assert facts["calls spent"] == "38 for reading, 412 for heads"
+    assert (facts["messages with finds"], facts["messages read"]) == ("15", "3,120")
+
+
+def test_the_mechanism_is_shown_only_when_asked_for(forge: Ledger) -> None:
+    words = re.compile(r"\b(HOT|WARM|COLD|tier|head|lens(es)?|floor|sweep|sighting|watch|turn|hole|miss)\b")
+    assert not words.search(forge.said("explain", "forge"))
+    facts = lines_of(forge.said("explain", "forge", "--verbose"))
+    assert facts["tier"] == "HOT; 0 idle scans in a row"
+    assert facts["floor to head"] == "0 to 4211"
+    assert facts["calls spent"] == "38 for reading, 412 for head checks"
     assert facts["calls saved"] == "371 for reading"
-    assert (facts["message_count"], facts["total_messages_scanned"]) == ("15", "3,120")
+
+
+def test_documents_have_plain_names(forge: Ledger) -> None:
+    document = forge.document("explain", "forge")
+    assert document["frequency"] == "often"
+    names = set(_names(document)) | set(_names(forge.document("channel", "show", "forge")))
+    assert not names & set(FIELDS)
+
+
+def _names(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in cast("dict[str, Any]", value).items():
+            yield name
+            yield from _names(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _names(inner)
 
 
 def test_positions_and_ids_are_strings_in_json(forge: Ledger) -> None:
     forge.rows("update stream set head = $1, floor = $2", SNOWFLAKE + 100, SNOWFLAKE)
     forge.rows(f"update coverage set ranges = '{{[{SNOWFLAKE},{SNOWFLAKE + 40})}}'")
     document = forge.document("explain", "forge")
-    assert (document["head"], document["floor"]) == (str(SNOWFLAKE + 100), str(SNOWFLAKE))
+    assert (document["newest_position"], document["start_position"]) == (str(SNOWFLAKE + 100), str(SNOWFLAKE))
     (coverage,) = document["coverage"]
-    assert coverage["forward_message_id"] == str(SNOWFLAKE + 39)
-    assert coverage["backward_message_id"] == str(SNOWFLAKE)
+    assert coverage["newest_read_position"] == str(SNOWFLAKE + 39)
+    assert coverage["oldest_read_position"] == str(SNOWFLAKE)
     assert coverage["ranges"] == [{"first_position": str(SNOWFLAKE), "last_position": str(SNOWFLAKE + 39)}]
-    (hole,) = document["holes"]
+    (hole,) = document["gaps"]
     assert (hole["first_position"], hole["last_position"]) == (str(SNOWFLAKE + 40), str(SNOWFLAKE + 100))
 
 
@@ -102,15 +131,15 @@ def test_holes_are_what_coverage_leaves_with_failed_tries(forge: Ledger) -> None
         forge.now + timedelta(minutes=30),
         forge.now,
     )
-    holes = forge.document("explain", "forge")["holes"]
+    holes = forge.document("explain", "forge")["gaps"]
     assert [(hole["first_position"], hole["last_position"], hole["attempts"]) for hole in holes] == [
         ("4180", "4211", 0),
         ("2400", "2599", 3),
         ("0", "811", 0),
     ]
     output = forge.said("explain", "forge")
-    assert "2400–2599: 3 failed tries, the next in 29 min;" in output
-    assert "Holes: 3 ranges to read" in output
+    assert "2400–2599: 3 failed tries, next in 29 min;" in output
+    assert "Gaps: 3 ranges to read" in output
 
 
 def test_a_wider_lens_covers_a_narrower_one(forge: Ledger) -> None:
@@ -119,7 +148,7 @@ def test_a_wider_lens_covers_a_narrower_one(forge: Ledger) -> None:
         "insert into coverage (channel_id, lens, ranges)"
         " select channel_id, 'documents', '{[2400,2600)}' from stream"
     )
-    lenses = {one["lens"]: one for one in forge.document("explain", "forge")["coverage"]}
+    lenses = {one["content"]: one for one in forge.document("explain", "forge")["coverage"]}
     assert lenses["documents"]["ranges"] == [{"first_position": "812", "last_position": "4179"}]
     assert (lenses["documents"]["wanted"], lenses["everything"]["wanted"]) == (True, False)
 
@@ -127,7 +156,7 @@ def test_a_wider_lens_covers_a_narrower_one(forge: Ledger) -> None:
 def test_a_channel_that_was_read_whole_has_no_holes(forge: Ledger) -> None:
     forge.rows("update coverage set ranges = '{[0,4212)}'")
     output = forge.said("explain", "forge")
-    assert "No holes" in output
+    assert "No gaps" in output
     assert "100 %" in output
 
 
@@ -150,11 +179,11 @@ def test_misses_rechecks_and_judging_are_shown(forge: Ledger) -> None:
     )
     forge.said("channel", "rescan", "forge")
     output = forge.said("explain", "forge")
-    assert "Failed items: 1 open (ingest), 1 given up (ingest)" in output
+    assert "Failed items: 1 open (storing), 1 given up (storing)" in output
     assert "given up until a person retries it" in " ".join(output.split())
     facts = lines_of(output)
-    assert facts["rechecks"].startswith("1 waiting")
-    assert facts["judging"].startswith("by changed settings, under way: 0 judged")
+    assert facts["messages to reread"].startswith("1 waiting")
+    assert facts["changed settings"].startswith("being applied: 0 checked")
 
 
 def test_an_open_breaker_and_a_stand_by_are_told(forge: Ledger) -> None:
@@ -166,8 +195,8 @@ def test_an_open_breaker_and_a_stand_by_are_told(forge: Ledger) -> None:
         forge.now + timedelta(hours=2),
     )
     facts = lines_of(forge.said("explain", "forge"))
-    assert facts["read by"] == "atlas; beacon stands by"
-    assert facts["beacon"].startswith("It failed 3 times in a row and is left alone for a while")
+    assert facts["read by"] == "atlas; beacon is on standby"
+    assert facts["beacon"].startswith("It failed 3 times in a row and rests for a while")
     assert facts["beacon"].endswith("Gone: it is private")
 
 
@@ -180,8 +209,8 @@ def test_decisions_and_scans_are_told_with_their_reasons(forge: Ledger) -> None:
     forge.rows("update scan set pages = 12, messages = 1180, items = 31, head_calls = 1, read_calls = 12")
     forge.said("channel", "disable", "forge")
     output = " ".join(forge.said("explain", "forge").split())
-    assert "3 min ago left alone 7 times; recent_idle: it was read a moment ago" in output
-    assert "cancelled: Channel scanning disabled for this channel; by person (asked):" in output
+    assert "3 min ago not read 7 times: it was read a moment ago" in output
+    assert "cancelled: Channel scanning disabled for this channel; started by a person:" in output
     assert "12 pages, 1,180 messages, 31 items, 13 calls in" in output
     (scan,) = forge.document("explain", "forge")["scans"]
     assert (scan["trigger"], scan["reason"], scan["read_calls"]) == ("person", "asked", 12)

@@ -66,8 +66,7 @@ def test_a_feed_that_fails_says_why_in_the_list(ledger: Ledger, site: Site) -> N
     text = ledger.said("feed", "list")
     assert "failing" in text
     assert (
-        "The Blog: It failed 2 times in a row and is tried again as usual. The last error: it is not there."
-        in text
+        "The Blog: It failed 2 times in a row and is retried as usual. Last error: it is not there." in text
     )
     assert "`headgate explain FEED`" in text
 

@@ -192,10 +192,10 @@ def test_another_account_sends_the_rest(sender: Ledger) -> None:
     sender.said("account", "add", "simulated", "beacon", "--established", *LOGIN)
     begin(sender)
     end(sender, "partial", group_01="sent", group_02="failed", group_03="uncertain")
-    assert "is the account that this run has" in sender.refused("run", "remainder", "Water", "atlas")
+    assert "is the account that this run has" in sender.refused("run", "send-rest", "Water", "atlas")
     old = sender.document("run", "list")[0]["id"]
-    assert "may get it twice" in sender.refused("run", "remainder", old, "beacon", "--include-uncertain")
-    said = sender.said("run", "remainder", old, "beacon")
+    assert "may get it twice" in sender.refused("run", "send-rest", old, "beacon", "--include-uncertain")
+    said = sender.said("run", "send-rest", old, "beacon")
     assert "beacon sends the rest of Water to 1 group: run " in said
     assert "1 group, done by about" in said
     rest = sender.document("run", "list")[0]

@@ -9,6 +9,7 @@ from ledger import LOGIN, Ledger
 from loopback_site import Site
 from mangadex_server import MangaDexServer
 
+from headgate.domain.words.frequency import FREQUENCIES
 from headgate.kernel.clock import RealClock
 
 
@@ -47,7 +48,9 @@ def test_an_added_series_is_looked_at_and_shown_with_its_chapters(shelf: Ledger)
     assert len(shown["chapters"]) == 3
     assert shown["chapters"][0]["number"] == shown["latest_chapter"]
     assert shown["chapters"][0]["releases"][0]["platform"] == "simulated"
-    assert [(one["state"], one["tier"]) for one in shown["sources"]] == [("OK", shown["sources"][0]["tier"])]
+    (source,) = shown["sources"]
+    assert source["state"] == "OK"
+    assert source["frequency"] in FREQUENCIES.values()
     text = shelf.said("series", "show", "salt road", "--limit", "3")
     assert f"the latest is {shown['latest_chapter']}" in text
     assert "followed                by Ada, in the list and by push" in text
@@ -215,25 +218,26 @@ def test_a_look_is_asked_for_by_series_or_source(shelf: Ledger) -> None:
     )
 
 
-def test_a_pinned_tier_is_said_to_be_a_persons(shelf: Ledger) -> None:
+def test_a_chosen_frequency_is_said_to_be_a_persons(shelf: Ledger) -> None:
     shelf.said("series", "add", "salt-road")
-    shelf.said("series", "pin", "salt-road", "cold")
-    assert "COLD: a person chose so" in shelf.said("explain", "salt-road")
+    shelf.said("series", "frequency", "salt-road", "rarely")
+    assert "rarely: a person chose this" in shelf.said("explain", "salt-road")
     shelf.carry_out("poll")
-    assert [one["tier"] for one in shelf.document("explain", "salt road")] == ["COLD"]
-    shelf.said("series", "pin", "salt-road", "auto")
-    assert shelf.document("explain", "salt road")[0]["tier_pinned"] is False
+    assert [one["frequency"] for one in shelf.document("explain", "salt road")] == ["rarely"]
+    shelf.said("series", "frequency", "salt-road", "automatic")
+    assert shelf.document("explain", "salt road")[0]["frequency_chosen"] is False
 
 
-def test_a_source_is_explained_with_why_its_tier_changed(shelf: Ledger) -> None:
+def test_a_source_is_explained_with_why_its_frequency_changed(shelf: Ledger) -> None:
     shelf.said("series", "add", "salt-road")
-    assert "Its tier has not changed yet." in shelf.said("explain", "salt road")
     shelf.rows(
         "insert into tier_change select channel_id, 1, $1, 'WARM', 'COLD', 'silent' from listing", shelf.now
     )
     text = shelf.said("explain", "salt road")
-    assert "WARM to COLD; Nothing was published for months." in text
-    assert "brings Salt Road" in text
+    assert "normal → rarely: It has published nothing for months." in text
+    assert "source of Salt Road" in text
+    assert "tier" not in text
+    assert "tier" in shelf.said("explain", "salt road", "--verbose")
     assert "headgate explain" in shelf.refused("channel", "show", "salt-road")
 
 
@@ -246,20 +250,20 @@ def test_a_site_that_is_left_alone_is_named_everywhere(shelf: Ledger, site: Site
         shelf.now,
     )
     assert "site away" in shelf.said("feed", "list")
-    assert "It is tried again in 59 min. The last error: it is on fire." in shelf.said("feed", "list")
+    assert "Next try in 59 min. Last error: it is on fire." in shelf.said("feed", "list")
     assert [one["state"] for one in shelf.document("hosts", "--troubled")] == ["open"]
-    assert "left alone, tried again in 59 min" in shelf.said("hosts")
+    assert "resting, next try in 59 min" in shelf.said("hosts")
     (sites,) = [one for one in shelf.document("doctor")["checks"] if one["name"] == "sites"]
     assert sites["status"] == "warn"
     assert "(it is on fire)" in sites["message"]
-    assert "and is left alone for a while" in " ".join(shelf.said("explain", "Scans").split())
+    assert "and rests for a while" in " ".join(shelf.said("explain", "Scans").split())
 
 
 def test_the_pace_of_one_site_is_set_shown_and_given_back(shelf: Ledger, site: Site) -> None:
     shelf.said("feed", "add", site.feed("/all.xml", "Scans", "Salt Road 1"))
     (before,) = shelf.document("hosts")
     assert (before["per_minute"], before["pace_set"]) == (30, False)
-    assert "90 a minute, set by a person" in shelf.said("hosts", "pace", before["name"], "90")
+    assert "90 a minute, chosen by a person" in shelf.said("hosts", "pace", before["name"], "90")
     assert "90 a minute" in shelf.said("hosts")
     assert "90 requests a minute" in shelf.said("explain", "Scans")
     named = f"{before['platform']}/{before['name']}"
@@ -295,16 +299,16 @@ def test_feeds_that_are_gone_told_to_wait_or_read_in_part_are_named_with_a_remed
     (feeds,) = [one for one in shelf.document("doctor")["checks"] if one["name"] == "feeds"]
     assert feeds["status"] == "warn"
     assert feeds["message"] == (
-        "Gone for good (410): Gone. Their servers asked us to wait: Slow. Not read whole: Long."
+        "Gone for good (410): Gone. Their sites asked us to wait: Slow. Read only in part: Long."
     )
-    for remedy in ("headgate feed remove", "after a day at most", "headgate explain"):
+    for remedy in ("headgate feed remove", "within a day", "headgate explain"):
         assert remedy in feeds["remedy"]
     assert "asked to wait" in shelf.said("feed", "list")
     for command in (["feed", "list"], ["explain", "Slow"], ["hosts"]):
         said = " ".join(shelf.said(*command).split())
         assert "asked us to wait" in said, command
         assert "a day at most" in said, command
-    assert "only the newest 20 are read" in shelf.said("explain", "Long")
+    assert "only the newest 20 are read" in " ".join(shelf.said("explain", "Long").split())
 
 
 def test_a_demo_in_quick_time_asks_nobody_real(shelf: Ledger, site: Site) -> None:

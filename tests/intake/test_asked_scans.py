@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from bench import Bench
 
-from headgate.intake.channels.requests import set_floor
+from headgate.intake.channels.requests import set_start
 from headgate.storage.channels.requests import ScanWish
 from headgate.testing import file_of
 
@@ -196,7 +196,7 @@ async def test_a_floor_that_a_person_sets_ends_a_sample(bench: Bench) -> None:
     await bench.ask(SAMPLE)
     await bench.work()
     channel_id = (await bench.stream()).id
-    await bench.do(lambda tx: set_floor(tx, channel_id, 0, now=bench.clock.now()))
+    await bench.do(lambda tx: set_start(tx, channel_id, 0, now=bench.clock.now()))
     await bench.rest()
     assert await bench.column("sightings") == bench.places()
 

@@ -8,7 +8,7 @@ import pytest
 from bench import Bench
 
 from headgate.domain.streams.messages import LiveEvent
-from headgate.intake.channels.requests import pin_tier
+from headgate.intake.channels.requests import set_frequency
 from headgate.intake.streams.live import LiveIntake
 from headgate.jobs.letters import replay
 from headgate.storage.jobs.dead_letters import list_dead_letters
@@ -79,7 +79,7 @@ async def test_a_tier_pinned_during_a_look_or_a_scan_stays(bench: Bench, point: 
     channel_id = (await bench.stream()).id
 
     async def pin() -> None:
-        await bench.do(lambda tx: pin_tier(tx, channel_id, "HOT", now=bench.clock.now()))
+        await bench.do(lambda tx: set_frequency(tx, channel_id, "often", now=bench.clock.now()))
 
     bench.at_next(point, pin)
     await bench.rest()

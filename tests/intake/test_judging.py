@@ -89,7 +89,7 @@ async def test_only_sightings_whose_hash_differs_are_written(bench: JudgingBench
     await bench.see(channel, ZIP)
     await bench.see(channel, TXT, topic="t1")
     last = await bench.value("newest_writer")
-    await bench.set(channel, hot_s=120)
+    await bench.set(channel, often_s=120)
     await bench.judge()
     assert await bench.value("written", channel_id=channel, after=last) == 0
     await bench.set(channel, topic="t1", extensions=["zip"])

@@ -59,7 +59,7 @@ async def test_minutes_after_an_idle_look_nothing_is_called(bench: Bench) -> Non
 
 async def test_a_cold_stream_is_looked_at_only_every_nth_time(bench: Bench) -> None:
     await bench.follow()
-    await bench.set(idle_threshold=2, every_nth=3, warm_s=600, cold_s=600, hot_s=600)
+    await bench.set(idle_threshold=2, every_nth=3, normal_s=600, rarely_s=600, often_s=600)
     await bench.catch_up()
     while (await bench.explain()).stream.idle_scans < 2:
         await bench.rest(700)

@@ -251,32 +251,32 @@ async def test_removing_a_channel_stops_its_work_and_tells_what_went(office: Off
 
 
 async def test_a_pinned_tier_stays_until_it_is_let_go(office: Office) -> None:
-    await office(lambda tx: requests.pin_tier(tx, office.channel_id, "HOT", now=LATER))
+    await office(lambda tx: requests.set_frequency(tx, office.channel_id, "often", now=LATER))
     assert ((await office.stream())["tier"], (await office.stream())["tier_pinned"]) == ("HOT", True)
-    await office(lambda tx: requests.pin_tier(tx, office.channel_id, None, now=LATER))
+    await office(lambda tx: requests.set_frequency(tx, office.channel_id, "automatic", now=LATER))
     assert ((await office.stream())["tier"], (await office.stream())["tier_pinned"]) == ("HOT", False)
 
 
 async def test_a_new_floor_makes_the_stream_due(office: Office) -> None:
     await office.rows("update stream set due_at = $1", LATER + timedelta(hours=4))
-    await office(lambda tx: requests.set_floor(tx, office.channel_id, 500, now=LATER))
+    await office(lambda tx: requests.set_start(tx, office.channel_id, 500, now=LATER))
     stream = await office.stream()
     assert (stream["floor"], stream["due_at"], stream["woken"]) == (500, LATER, True)
     with pytest.raises(UserError, match="begin at 0"):
-        await office(lambda tx: requests.set_floor(tx, office.channel_id, -1, now=LATER))
+        await office(lambda tx: requests.set_start(tx, office.channel_id, -1, now=LATER))
 
 
 async def test_a_new_tier_or_floor_leaves_a_channel_off(office: Office) -> None:
     await office.disable()
-    await office(lambda tx: requests.set_floor(tx, office.channel_id, 500, now=LATER))
-    await office(lambda tx: requests.pin_tier(tx, office.channel_id, "HOT", now=LATER))
+    await office(lambda tx: requests.set_start(tx, office.channel_id, 500, now=LATER))
+    await office(lambda tx: requests.set_frequency(tx, office.channel_id, "often", now=LATER))
     assert (await office.stream())["due_at"] is None
 
 
 async def test_what_has_no_messages_has_no_tier(office: Office) -> None:
     parent_id = await add_parent(office)
     with pytest.raises(UserError, match="no messages of its own"):
-        await office(lambda tx: requests.pin_tier(tx, parent_id, "HOT", now=LATER))
+        await office(lambda tx: requests.set_frequency(tx, parent_id, "often", now=LATER))
 
 
 async def test_a_login_wakes_the_streams_and_closes_no_breaker(office: Office) -> None:

@@ -43,9 +43,9 @@ async def test_rules_are_built_once_and_again_after_a_change(bench: JudgingBench
 
 async def test_the_deployment_says_what_no_layer_says(bench: JudgingBench) -> None:
     channel = await bench.add_channel()
-    cache = RulesCache(IntakeKnobs(hot_s=90), bench.clock)
+    cache = RulesCache(IntakeKnobs(often_s=90), bench.clock)
     async with bench.database.transaction() as tx:
-        assert (await cache.get(tx, channel)).schedule.hot_s == 90
+        assert (await cache.get(tx, channel)).schedule.often_s == 90
 
 
 async def test_a_channel_that_is_not_there_any_more_is_off(bench: JudgingBench) -> None:

@@ -32,7 +32,7 @@ LAYERS = st.builds(
     webhooks=st.none() | st.booleans(),
     link_patterns=st.none() | _lists(LINKS),
     every_nth=st.none() | st.integers(1, 9),
-    hot_s=st.none() | st.integers(60, 600),
+    often_s=st.none() | st.integers(60, 600),
 )
 CANDIDATES = st.builds(
     Candidate,

@@ -101,7 +101,7 @@ def test_nothing_of_a_disabled_topic_is_kept(candidate: Candidate, layer: Channe
 
 
 def test_knobs_come_from_the_innermost_layer_that_sets_them() -> None:
-    layers = [ChannelSettings(every_nth=2, hot_s=60), ChannelSettings(hot_s=120)]
-    assert build_rules(layers, knobs=Knobs(cold_s=7200)).schedule == Knobs(
-        every_nth=2, hot_s=120, cold_s=7200
+    layers = [ChannelSettings(every_nth=2, often_s=60), ChannelSettings(often_s=120)]
+    assert build_rules(layers, knobs=Knobs(rarely_s=7200)).schedule == Knobs(
+        every_nth=2, often_s=120, rarely_s=7200
     )

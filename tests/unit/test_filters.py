@@ -141,11 +141,14 @@ def test_verdicts(candidate: Candidate, settings: dict[str, Any], expected: str)
     [
         ({"every_nth": 0}, "every_nth should be greater than or equal to 1 (it is 0)."),
         ({"idle_threshold": "many"}, "idle_threshold should be a valid integer"),
-        ({"hot_s": 59}, "hot_s should be greater than or equal to 60 (it is 59)."),
-        ({"hot_s": float("nan")}, "hot_s should be"),
+        ({"often_s": 59}, "often_s should be greater than or equal to 60 (it is 59)."),
+        ({"often_s": float("nan")}, "often_s should be"),
         ({"skip_window_s": -1}, "skip_window_s should be greater than or equal to 0 (it is -1)."),
-        ({"hot_s": 900, "warm_s": 600}, "warm_s must not be below hot_s, which is 900 (it is 600)."),
-        ({"warm_s": 900, "cold_s": 600}, "cold_s must not be below warm_s, which is 900 (it is 600)."),
+        ({"often_s": 900, "normal_s": 600}, "normal_s must not be below often_s, which is 900 (it is 600)."),
+        (
+            {"normal_s": 900, "rarely_s": 600},
+            "rarely_s must not be below normal_s, which is 900 (it is 600).",
+        ),
         ({"min_size_bytes": 9, "max_size_bytes": 8}, "max_size_bytes must not be below min_size_bytes"),
         ({"max_size_bytes": -1}, "max_size_bytes should be greater than or equal to 0"),
         ({"mime_types": ["zip"]}, "mime_types must be like image/png, image/* or * (it is 'zip')."),
@@ -168,7 +171,7 @@ def test_wrong_settings_are_refused_with_a_sentence_that_names_the_field(
 
 def test_all_faults_are_told_at_once() -> None:
     with pytest.raises(WrongSettings) as refused:
-        ChannelSettings.parse({"every_nth": 0, "hot_s": 1})
+        ChannelSettings.parse({"every_nth": 0, "often_s": 1})
     assert str(refused.value).count("\n") == 1
 
 

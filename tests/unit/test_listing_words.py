@@ -15,10 +15,10 @@ from headgate.domain.streams.schedule_knobs import Knobs
 from headgate.domain.words.listing_words import (
     ListingHealth,
     breaker_text,
+    check_reason_text,
+    frequency_sentence,
     health_of,
     interval_text,
-    look_reason_text,
-    tier_sentence,
 )
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -41,30 +41,31 @@ def test_intervals_are_said_as_people_say_them(seconds: float, text: str) -> Non
     assert interval_text(seconds) == text
 
 
-def test_a_tier_is_said_with_its_reason() -> None:
+def test_a_frequency_is_said_with_its_reason() -> None:
     often = (
-        "Checked every 5 minutes, because it publishes about every day, and the next is expected about now."
+        "Checked every 5 minutes, because it publishes about every day,"
+        " and the next one is expected about now."
     )
-    assert tier_sentence("HOT", "daily_due", knobs=Knobs()) == often
+    assert frequency_sentence("HOT", "daily_due", knobs=Knobs()) == often
     assert (
-        tier_sentence("COLD", "silent", knobs=Knobs(), pinned=True)
-        == "Checked every 4 hours, because a person chose so."
+        frequency_sentence("COLD", "silent", knobs=Knobs(), pinned=True)
+        == "Checked every 4 hours, because a person chose this."
     )
-    assert tier_sentence("WARM", "unheard of", knobs=Knobs(warm_s=600)) == "Checked every 10 minutes."
-    assert "at once" in tier_sentence("HOT", "new", knobs=Knobs(), swept=True)
+    assert frequency_sentence("WARM", "unheard of", knobs=Knobs(normal_s=600)) == "Checked every 10 minutes."
+    assert "covers all its series" in frequency_sentence("HOT", "new", knobs=Knobs(), swept=True)
 
 
 @pytest.mark.parametrize("reason", [*get_args(PollReason), *get_args(LookReason)])
 def test_every_reason_has_words(reason: str) -> None:
-    assert look_reason_text(reason) != reason.replace("_", " ")
+    assert check_reason_text(reason) != reason.replace("_", " ")
 
 
 def test_a_breaker_is_told_by_what_happens_next() -> None:
     assert breaker_text(Breaker(), now=NOW) == ""
-    assert breaker_text(Breaker(1), now=NOW) == "It failed once and is tried again as usual."
-    assert "left alone" in breaker_text(Breaker(5, 1, LATER), now=NOW)
+    assert breaker_text(Breaker(1), now=NOW) == "It failed once and is retried as usual."
+    assert "rests for a while" in breaker_text(Breaker(5, 1, LATER), now=NOW)
     assert breaker_text(Breaker(5, 1, NOW), now=LATER).endswith(
-        "the next try decides whether it is well again."
+        "the next try decides whether it works again."
     )
 
 

@@ -19,7 +19,7 @@ from headgate.domain.listings.rhythm import (
 )
 from headgate.domain.streams.schedule import Tier
 from headgate.domain.streams.schedule_knobs import Knobs
-from headgate.domain.words.listing_words import tier_text
+from headgate.domain.words.listing_words import frequency_reason_text
 
 pytestmark = pytest.mark.once
 
@@ -188,8 +188,8 @@ def test_every_reason_has_its_words() -> None:
         "slow_due",
         "silent",
     ):
-        assert tier_text(reason).endswith(".")
-    assert tier_text("unheard of") == ""
+        assert frequency_reason_text(reason).endswith(".")
+    assert frequency_reason_text("unheard of") == ""
 
 
 @given(
@@ -224,7 +224,7 @@ def test_the_order_and_repeats_of_the_arrivals_do_not_matter(arrivals: list[date
     arrivals = arrivals[: MAX_ARRIVALS // 2]
     tier, reason = tier_of(arrivals, now=now)
     assert tier_of([*reversed(arrivals), *arrivals], now=now) == (tier, reason)
-    assert tier_text(reason)
+    assert frequency_reason_text(reason)
 
 
 @given(st.lists(st.integers(0, 86_399), max_size=10), st.integers(0, 86_399))

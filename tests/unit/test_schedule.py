@@ -100,7 +100,7 @@ def test_what_was_never_scanned_is_looked_at_in_spite_of_idle_and_cold() -> None
 
 def test_an_empty_stream_that_was_never_scanned_rests() -> None:
     empty = replace(RESTED, scanned=False, fresh=True)
-    assert at(empty) == Decision("rest", "caught_up", later(KNOBS.warm_s))
+    assert at(empty) == Decision("rest", "caught_up", later(KNOBS.normal_s))
 
 
 def test_what_was_woken_and_is_behind_is_read_without_a_look() -> None:
@@ -130,12 +130,12 @@ def test_the_skip_window_outranks_cold() -> None:
 @pytest.mark.parametrize("behind", [False, True])
 def test_a_cold_stream_waits_for_its_turn(behind: bool) -> None:
     cold = replace(COLD, idle_at=ago(3600), checked_at=ago(3600), behind=behind)
-    turn_s = KNOBS.cold_s * KNOBS.every_nth * (1 - JITTER)
+    turn_s = KNOBS.rarely_s * KNOBS.every_nth * (1 - JITTER)
     assert at(cold) == Decision("rest", "cold", later(turn_s - 3600))
 
 
 def test_a_turn_that_came_early_by_the_jitter_is_a_turn() -> None:
-    turn_s = KNOBS.cold_s * KNOBS.every_nth * (1 - JITTER)
+    turn_s = KNOBS.rarely_s * KNOBS.every_nth * (1 - JITTER)
     assert at(replace(COLD, checked_at=ago(turn_s))).action == "look"
     assert at(replace(COLD, checked_at=ago(turn_s - 1))).reason == "cold"
 
@@ -156,7 +156,7 @@ def test_what_is_known_to_be_behind_is_read_without_a_look() -> None:
 def test_a_fetched_head_decides() -> None:
     fresh = replace(RESTED, fresh=True)
     assert at(replace(fresh, behind=True)) == Decision("read", "changed")
-    assert at(fresh) == Decision("rest", "caught_up", later(KNOBS.warm_s))
+    assert at(fresh) == Decision("rest", "caught_up", later(KNOBS.normal_s))
 
 
 def test_a_fetched_head_that_shows_something_new_is_not_kept_waiting() -> None:
@@ -165,7 +165,7 @@ def test_a_fetched_head_that_shows_something_new_is_not_kept_waiting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tier", "interval"), [("HOT", KNOBS.hot_s), ("WARM", KNOBS.warm_s), ("COLD", KNOBS.cold_s)]
+    ("tier", "interval"), [("HOT", KNOBS.often_s), ("WARM", KNOBS.normal_s), ("COLD", KNOBS.rarely_s)]
 )
 def test_a_tier_has_its_interval_which_many_idle_scans_multiply(tier: Tier, interval: float) -> None:
     stand = replace(RESTED, tier=tier)
@@ -184,7 +184,7 @@ def test_an_age_below_zero_counts_as_zero() -> None:
     ahead = replace(COLD, idle_at=later(86_400), checked_at=later(86_400))
     assert at(ahead) == Decision("rest", "recent_idle", later(KNOBS.skip_window_s))
     assert at(replace(ahead, idle_at=None)) == Decision(
-        "rest", "cold", later(KNOBS.cold_s * KNOBS.every_nth * (1 - JITTER))
+        "rest", "cold", later(KNOBS.rarely_s * KNOBS.every_nth * (1 - JITTER))
     )
 
 
@@ -227,7 +227,7 @@ def test_no_stream_is_forgotten(stand: StreamFacts) -> None:
 def test_no_rest_is_longer_than_the_longest_interval_or_the_breaker(stand: StreamFacts) -> None:
     decision = at(stand)
     if decision.due_at is not None and decision.reason != "breaker_open":
-        assert decision.due_at <= later(KNOBS.cold_s * KNOBS.every_nth)
+        assert decision.due_at <= later(KNOBS.rarely_s * KNOBS.every_nth)
 
 
 def test_a_rate_rises_with_arrivals_and_fades_with_time() -> None:

@@ -14,7 +14,8 @@ from headgate.domain.pacing import Cause
 from headgate.domain.reminders.forecast import AtClose
 from headgate.domain.reminders.run_results import DeliveryState, PartState, RunResult, RunState
 from headgate.domain.streams.schedule import DueReason, Reason, Tier
-from headgate.domain.words.listing_words import TROUBLES, Trouble, look_reason_text, tier_word
+from headgate.domain.words.frequency import FREQUENCIES, FrequencyChoice, chosen_tier
+from headgate.domain.words.listing_words import TROUBLES, Trouble, check_reason_text
 from headgate.domain.words.reasons import PACE_CAUSES, READING, STREAM_REASONS, stream_reason_text
 from headgate.domain.words.states import AT_CLOSE, STATES, TRIGGERS, state_text
 from headgate.domain.words.times import relative
@@ -52,10 +53,14 @@ def test_every_reason_and_state_has_words_and_none_is_made_up(
     assert set(words) == {name for one in literals for name in get_args(one)}
 
 
-def test_every_reason_and_pace_of_a_listing_has_words_of_its_own() -> None:
+def test_every_reason_of_a_listing_has_words_of_its_own() -> None:
     reasons = {*get_args(PollReason), *get_args(LookReason)}
-    assert not [one for one in reasons if look_reason_text(one) == one.replace("_", " ")]
-    assert not [one for one in get_args(Tier) if tier_word(one) == one]
+    assert not [one for one in reasons if check_reason_text(one) == one.replace("_", " ")]
+
+
+def test_a_person_can_choose_every_frequency_or_leave_it_to_headgate() -> None:
+    assert set(FREQUENCIES) == set(get_args(Tier))
+    assert [chosen_tier(choice) for choice in get_args(FrequencyChoice)] == ["HOT", "WARM", "COLD", None]
 
 
 def test_what_has_no_words_says_itself() -> None:

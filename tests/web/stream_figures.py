@@ -15,7 +15,7 @@ from headgate.web.wording import share
 
 EXPLAIN = "headgate explain {channel}"
 CHANNELS = "headgate channel list"
-MISSES = "headgate miss list"
+MISSES = "headgate failed list"
 ACCOUNTS = "headgate account list"
 API = "/api/v1/channels"
 ITEMS = "/api/v1/items?limit=200"
@@ -99,8 +99,10 @@ def calls_by_day(accounts: list[dict[str, Any]]) -> Counter[str]:
 
 def misses_of(state: str) -> dict[str, Find]:
     return {
-        EXPLAIN: lambda one: sum(row["misses"] for row in one["miss_counts"] if row["state"] == state),
-        MISSES: lambda shown: sum(row["misses"] for row in shown["counts"] if row["state"] == state),
+        EXPLAIN: lambda one: sum(
+            row["failed_items"] for row in one["failed_item_counts"] if row["state"] == state
+        ),
+        MISSES: lambda shown: sum(row["failed_items"] for row in shown["counts"] if row["state"] == state),
     }
 
 
@@ -138,7 +140,7 @@ STREAM = [
         {
             EXPLAIN: (
                 read("complete"),
-                lambda one: one["head"] is not None and not one["holes"],
+                lambda one: one["newest_position"] is not None and not one["gaps"],
                 lambda one: all(lens["complete"] for lens in one["coverage"] if lens["wanted"]),
             ),
             CHANNELS: listed_read("complete"),
@@ -173,17 +175,17 @@ STREAM = [
     Figure(
         "floor",
         {
-            EXPLAIN: position(explained("floor")),
-            CHANNELS: position(listed("floor")),
-            API: position(answered("floor")),
+            EXPLAIN: position(explained("start_position")),
+            CHANNELS: position(listed("start_position")),
+            API: position(answered("start_position")),
         },
     ),
     Figure(
         "head",
         {
-            EXPLAIN: position(explained("head")),
-            CHANNELS: position(listed("head")),
-            API: position(answered("head")),
+            EXPLAIN: position(explained("newest_position")),
+            CHANNELS: position(listed("newest_position")),
+            API: position(answered("newest_position")),
             PAGE: head_on_page,
         },
     ),
@@ -203,7 +205,7 @@ STREAM = [
             API: moment(answered("scanned_at")),
         },
     ),
-    Figure("tier", {EXPLAIN: explained("tier"), CHANNELS: listed("tier")}),
+    Figure("frequency", {EXPLAIN: explained("frequency"), CHANNELS: listed("frequency")}),
     Figure(
         "items",
         {
@@ -222,8 +224,8 @@ STREAM = [
             ),
         },
     ),
-    Figure("open misses", misses_of("open")),
-    Figure("abandoned misses", misses_of("abandoned")),
+    Figure("open failed items", misses_of("open")),
+    Figure("given-up failed items", misses_of("abandoned")),
     Figure(
         "channels",
         {

@@ -143,20 +143,27 @@ async def hearing(world: WebWorld) -> AsyncGenerator[Callable[[], Awaitable[Even
         await world.listener.stop()
 
 
-async def test_a_pinned_source_is_told_to_all_pages_whoever_pins_it(world: WebWorld) -> None:
+async def test_every_way_in_sets_the_frequency_in_the_same_words_and_tells_the_pages(world: WebWorld) -> None:
     made = await add_series(world)
     async with person(world) as client, hearing(world) as next_event:
         ways = Ways(client, made)
-        source = f"/sources/{made.channel_id}/tier"
-        for tier, pin in (
-            ("HOT", ways.command("series", "pin", str(made.channel_id), "hot")),
-            ("COLD", ways.page(source, tier="COLD")),
-            ("WARM", ways.api("PUT", f"/listings/{made.channel_id}/tier", tier="WARM")),
+        source = str(made.channel_id)
+        api = f"/listings/{source}/frequency"
+        for tier, choose in (
+            ("HOT", ways.command("series", "frequency", source, "often")),
+            ("COLD", ways.page(f"/sources/{source}/frequency", frequency="rarely")),
+            ("WARM", ways.api("PUT", api, frequency="normal")),
+            (None, ways.command("series", "frequency", source, "automatic")),
+            ("HOT", ways.api("PUT", api, frequency="often")),
+            (None, ways.page(f"/sources/{source}/frequency", frequency="automatic")),
+            ("COLD", ways.command("series", "frequency", source, "rarely")),
+            (None, ways.api("PUT", api, frequency="automatic")),
         ):
-            assert await pin == ""
+            assert await choose == ""
             assert await next_event() == Event("series")
             (kept,) = await raw(world, "select tier, tier_pinned from listing")
-            assert (kept["tier"], kept["tier_pinned"]) == (tier, True)
+            assert kept["tier_pinned"] == (tier is not None)
+            assert tier in {kept["tier"], None}
 
 
 async def test_pages_of_a_person_learn_what_they_follow_from_any_way(world: WebWorld) -> None:

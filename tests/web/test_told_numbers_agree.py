@@ -57,7 +57,7 @@ class Tale:
         listed = self.stage.listed
         await listed.pass_time(hours=1)
         listed.publish("tide", *numbers)
-        answer = await self.places.client.post(f"{API}/listings/{self.places.names['listing']}/look")
+        answer = await self.places.client.post(f"{API}/listings/{self.places.names['listing']}/check")
         assert answer.status_code == 200, answer.text
         await listed.work()
         await self.telling.work()

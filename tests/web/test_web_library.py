@@ -159,10 +159,10 @@ async def test_channels_show_how_far_they_were_read(world: WebWorld) -> None:
     async with world.signed_in() as client:
         feed, forum = (await client.get("/api/v1/channels")).json()["channels"]
         page = (await client.get("/channels")).text
-    assert forum["head"] == "1000000000000000000"
+    assert forum["newest_position"] == "1000000000000000000"
     assert forum["covered_share"] == 0.75
     assert (forum["complete_from"], forum["complete_to"]) == ("500000000000000001", "1000000000000000000")
-    assert (feed["head"], feed["covered_share"]) == (None, None)
+    assert (feed["newest_position"], feed["covered_share"]) == (None, None)
     assert "75.0\u00a0%" in page
     assert "in 5\u00a0min" in page
     assert "12\u202f345" in page
@@ -202,9 +202,9 @@ API_PATHS = {
     "/api/v1/series/{series_id}/progress",
     "/api/v1/listings",
     "/api/v1/listings/{channel_id}",
-    "/api/v1/listings/{channel_id}/look",
-    "/api/v1/listings/{channel_id}/tier",
-    "/api/v1/listings/{channel_id}/tier-changes",
+    "/api/v1/listings/{channel_id}/check",
+    "/api/v1/listings/{channel_id}/frequency",
+    "/api/v1/listings/{channel_id}/frequency-changes",
     "/api/v1/hosts",
     "/api/v1/hosts/{platform}/{name}/pace",
     "/api/v1/listing-problems",
@@ -251,7 +251,7 @@ API_PATHS = {
     "/api/v1/runs/{run_id}/cancel",
     "/api/v1/runs/{run_id}/retry",
     "/api/v1/runs/{run_id}/resolve",
-    "/api/v1/runs/{run_id}/remainder",
+    "/api/v1/runs/{run_id}/send-rest",
     "/api/v1/accounts",
     "/api/v1/accounts/{account_id}/pace",
     "/api/v1/me",

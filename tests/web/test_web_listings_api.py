@@ -20,10 +20,10 @@ async def test_listings_tell_how_they_stand_and_why(stage: SeriesStage) -> None:
             await stage.add(client, title, title, "1")
         shown = await get_pages(client, "/listings", what="listings", place="after", limit=2)
         assert [one["title"] for one in shown] == ["a", "B", "C"]
-        assert {(one["polls"], one["breaker"], one["host_breaker"]) for one in shown} == {
+        assert {(one["checks"], one["breaker"], one["host_breaker"]) for one in shown} == {
             (1, "closed", "closed")
         }
-        assert all(one["why"] and one["tier_why"] and one["due_at"] for one in shown)
+        assert all(one["why"] and one["frequency_why"] and one["due_at"] for one in shown)
         assert await get_json(client, f"/listings/{shown[0]['channel_id']}") == shown[0]
         (host,) = (await get_json(client, "/hosts"))["hosts"]
         assert (host["name"], host["listings"], host["breaker"]) == ("example.org", 3, "closed")
@@ -57,45 +57,45 @@ async def test_what_is_wrong_with_feeds_is_told_with_what_helps(stage: SeriesSta
         )
         problems = (await get_json(client, "/listing-problems"))["problems"]
         assert [(one["trouble"], one["title"]) for one in problems] == [("gone", "Gone"), ("paced", "Long")]
-        assert problems[1]["remedy"] == "Raise the pace of a site that allows it."
+        assert problems[1]["remedy"] == "Raise the pace if the site allows it."
     async with program(stage.web, "read") as reader:
         assert (await reader.get(f"{API}/listing-problems")).status_code == 403
     async with stage.web.signed_in() as person:
         home = (await person.get("/")).text
     assert "Gone for good (410): Gone." in home
-    assert "not asked faster: Long." in home
+    assert "because of the pace of their site: Long." in home
     assert "`headgate" not in home
 
 
-async def test_a_person_asks_for_a_look_and_fixes_the_tier(stage: SeriesStage) -> None:
+async def test_a_person_asks_for_a_check_and_sets_the_frequency(stage: SeriesStage) -> None:
     async with program(stage.web) as client:
         await stage.add(client, "op", "One Piece", "1")
         (listing,) = (await get_json(client, "/listings"))["listings"]
         path = f"{API}/listings/{listing['channel_id']}"
-        asked = (await client.post(f"{path}/look")).json()
+        asked = (await client.post(f"{path}/check")).json()
         assert (asked["reason"], asked["why"]) == ("asked", "a person asked for it")
-        pinned = (await client.put(f"{path}/tier", json={"tier": "HOT"})).json()
-        assert (pinned["tier"], pinned["tier_pinned"], pinned["tier_why"]) == (
-            "HOT",
+        chosen = (await client.put(f"{path}/frequency", json={"frequency": "often"})).json()
+        assert (chosen["frequency"], chosen["frequency_chosen"], chosen["frequency_why"]) == (
+            "often",
             True,
-            "A person chose so.",
+            "A person chose this.",
         )
-        auto = (await client.put(f"{path}/tier", json={"tier": None})).json()
-        assert not auto["tier_pinned"]
+        auto = (await client.put(f"{path}/frequency", json={"frequency": "automatic"})).json()
+        assert not auto["frequency_chosen"]
         stage.listed.publish("op", "2")
         await stage.listed.work()
-        changes = (await client.get(f"{path}/tier-changes")).json()["changes"]
-        assert [(one["from_tier"], one["to_tier"]) for one in changes] == [("HOT", "WARM")]
-        assert (await client.put(f"{path}/tier", json={"tier": "TEPID"})).status_code == 422
+        changes = (await client.get(f"{path}/frequency-changes")).json()["changes"]
+        assert [(one["from_frequency"], one["to_frequency"]) for one in changes] == [("often", "normal")]
+        assert (await client.put(f"{path}/frequency", json={"frequency": "HOT"})).status_code == 422
 
 
 async def test_what_is_no_listing_is_not_found(stage: SeriesStage) -> None:
     path = f"{API}/listings/{uuid4()}"
     async with program(stage.web) as client:
         assert (await client.get(path)).status_code == 404
-        assert (await client.post(f"{path}/look")).status_code == 404
-        assert (await client.put(f"{path}/tier", json={"tier": None})).status_code == 404
-        assert (await client.get(f"{path}/tier-changes")).status_code == 404
+        assert (await client.post(f"{path}/check")).status_code == 404
+        assert (await client.put(f"{path}/frequency", json={"frequency": "automatic"})).status_code == 404
+        assert (await client.get(f"{path}/frequency-changes")).status_code == 404
 
 
 async def test_a_feed_is_followed_by_its_address_alone(stage: SeriesStage) -> None:

@@ -203,16 +203,16 @@ async def test_another_account_sends_the_rest(world: WebWorld) -> None:
     async with world.signed_in() as client:
         path = await begin(world, client, account_id)
         await fail_one_of_two(world)
-        assert "There is no other account" in text_of(await client.get(f"{path}/remainder"))
+        assert "There is no other account" in text_of(await client.get(f"{path}/send-rest"))
         async with world.database.transaction() as tx:
             spare_id = await upsert_account(
                 tx, uuid4(), platform="sim", name="spare", established=True, now=START
             )
-        assert "1 group that main did not reach" in text_of(await client.get(f"{path}/remainder"))
-        made = await post(client, f"{path}/remainder", account=str(spare_id))
+        assert "1 group that main did not reach" in text_of(await client.get(f"{path}/send-rest"))
+        made = await post(client, f"{path}/send-rest", account=str(spare_id))
         page = text_of(await client.get(made.headers["location"]))
         assert ("Started to send the rest of another run" in page, "0 of 1 delivered" in page) == (True, True)
-        nobody = await post(client, f"{path}/remainder")
+        nobody = await post(client, f"{path}/send-rest")
         assert "Choose the account" in text_of(nobody)
 
 

@@ -120,7 +120,7 @@ async def test_another_account_sends_the_rest(world: WebWorld) -> None:
             tx, uuid4(), platform="sim", name="spare", established=True, now=START
         )
     async with program(world) as client:
-        path = f"/api/v1/runs/{await begin(client, account_id)}/remainder"
+        path = f"/api/v1/runs/{await begin(client, account_id)}/send-rest"
         assert (await client.post(path, json={"account_id": str(account_id)})).status_code == 422
         rest = await client.post(path, json={"account_id": str(spare_id)})
         assert rest.status_code == 201
@@ -221,7 +221,7 @@ async def test_an_account_without_a_connector_here_cannot_be_given_a_pace(world:
         ("POST", "/runs/{id}/cancel", None),
         ("POST", "/runs/{id}/retry", None),
         ("POST", "/runs/{id}/resolve", {"delivery": 1, "arrived": True}),
-        ("POST", "/runs/{id}/remainder", {"account_id": str(uuid4())}),
+        ("POST", "/runs/{id}/send-rest", {"account_id": str(uuid4())}),
         ("GET", "/reminders/{id}/forecast", None),
         ("POST", "/reminders/{id}/run", None),
         ("POST", "/reminders/{id}/test", {"target_id": str(uuid4())}),

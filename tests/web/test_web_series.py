@@ -150,7 +150,7 @@ async def test_a_source_says_in_words_how_it_stands(world: WebWorld) -> None:
         fail = "update watch set failures = 6, open_until = $1, error_message = 'no answer'"
         await raw(world, fail, START + timedelta(minutes=9))
         text = text_of(await client.get(made.path))
-        assert "It failed 6 times in a row and is left alone for a while; then one try decides." in text
+        assert "It failed 6 times in a row and rests for a while; then one try decides." in text
         assert "Next try in 9 min . Last error: no answer" in text
         channels = text_of(await client.get("/channels"))
         assert "failing read 1 min ago It failed 6 times in a row" in channels
@@ -161,17 +161,17 @@ async def test_a_source_is_looked_at_now_pinned_and_taken_away(world: WebWorld) 
     await raw(world, "update listing set due_at = null, asked = false")
     path = f"{made.path}/sources/{made.channel_id}"
     async with world.signed_in() as client:
-        await post(client, f"{path}/look")
+        await post(client, f"{path}/check")
         page = await client.get(made.path)
         assert "Next check now , a person asked for it" in text_of(page)
         assert "every 3s" in page.text
-        await post(client, f"{path}/tier", tier="COLD")
-        assert "Checked every 4 hours, because a person chose so." in (await client.get(made.path)).text
+        await post(client, f"{path}/frequency", frequency="rarely")
+        assert "Checked every 4 hours, because a person chose this." in (await client.get(made.path)).text
         assert (await raw(world, "select tier_pinned from listing"))[0]["tier_pinned"]
-        await post(client, f"{path}/tier", tier="")
+        await post(client, f"{path}/frequency", frequency="automatic")
         assert not (await raw(world, "select tier_pinned from listing"))[0]["tier_pinned"]
-        assert (await post(client, f"{path}/tier", tier="BOILING")).status_code == 422
-        assert (await post(client, f"{made.path}/sources/{uuid4()}/look")).status_code == 404
+        assert (await post(client, f"{path}/frequency", frequency="HOT")).status_code == 422
+        assert (await post(client, f"{made.path}/sources/{uuid4()}/check")).status_code == 404
         question = await client.get(f"{path}/remove")
         assert "Remove “Tidewater on the site” from this series?" in question.text
         await post(client, f"{path}/remove")

@@ -28,12 +28,12 @@ async def test_a_series_is_added_by_its_key_and_shown_with_its_source(stage: Ser
         made = (await client.post(f"{API}/series", json={"platform": "simulated", "key": "op"})).json()
         assert (made["series"]["title"], made["is_new"]) == ("One Piece", True)
         source = made["sources"][0]["listing"]
-        assert (source["tier"], source["breaker"], source["host"]) == ("WARM", "closed", "example.org")
-        assert source["tier_why"] == "Too little is known yet of when it publishes."
+        assert (source["frequency"], source["breaker"], source["host"]) == ("normal", "closed", "example.org")
+        assert source["frequency_why"] == "Not enough is known yet about when it publishes."
         await stage.listed.work()
         shown = await get_json(client, f"/series/{made['series']['id']}")
         assert (shown["series"]["latest_chapter"], shown["series"]["unread"]) == ("2", 2)
-        assert shown["sources"][0]["listing"]["polls"] == 1
+        assert shown["sources"][0]["listing"]["checks"] == 1
         again = (await client.post(f"{API}/series", json={"platform": "simulated", "key": "op"})).json()
         assert (again["series"]["id"], again["is_new"]) == (made["series"]["id"], False)
 

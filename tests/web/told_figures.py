@@ -133,7 +133,7 @@ TOLD_OF = [
     ),
     Figure("latest chapter", of_series("latest_chapter")),
     Figure("read up to", {**of_series("read_chapter"), API_PROGRESS: lambda answer: answer["read_chapter"]}),
-    Figure("polls", of_listing("polls")),
+    Figure("checks", of_listing("checks")),
     Figure(
         "state of the source",
         {

@@ -259,7 +259,7 @@ def judge_schedule(forgotten: list[Forgotten]) -> Check:
         "schedule",
         "warn",
         f"Without a due time or a job: {named}. Nothing will continue them.",
-        "Start them by hand (`headgate channel scan`, `headgate series check`, `headgate run remainder`) and"
+        "Start them by hand (`headgate channel scan`, `headgate series check`, `headgate run send-rest`) and"
         " report this as a bug.",
     )
 

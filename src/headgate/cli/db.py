@@ -71,7 +71,7 @@ def status(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def backup(
-    target: Annotated[Path, typer.Argument(help="The new file, or a folder to make it in.")],
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="New file, or a folder to create it in.")],
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -101,16 +101,16 @@ def backup(
 
 @app.command()
 def restore(
-    source: Annotated[Path, typer.Argument(help="The file of a backup.")],
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="Backup file.")],
     *,
-    force: Annotated[bool, typer.Option("--force", help="Also in place of what the database holds.")] = False,
-    keep_old: Annotated[bool, typer.Option(help="Keep what was there before, in a schema beside.")] = True,
+    force: Annotated[bool, typer.Option("--force", help="Replace the current contents.")] = False,
+    keep_old: Annotated[bool, typer.Option(help="Keep the previous contents in a second schema.")] = True,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a backup back, into an empty database or in place of what one holds (--force).
+    """Restore a backup into an empty database, or replace the current contents (--force).
 
-    The backup is verified first and loaded as a whole or not at all. Nothing in it is ever run.
+    The backup is verified first and loaded completely or not at all. Nothing in it is executed.
     """
     from headgate.storage.backup.file import read_manifest
     from headgate.storage.backup.restore import restore as load

@@ -18,9 +18,9 @@ _SIGNS = {"ok": "✓", "warn": "!", "fail": "✗", "skip": "–"}
 
 
 def doctor(*, as_json: AsJson = False) -> None:
-    """Examine settings, disk, server, schema, engine and accounts; say how to fix what is wrong.
+    """Check settings, disk, database, jobs and accounts, and say how to fix problems.
 
-    Ends with 1 if a check fails. Changes nothing, and needs no running Headgate.
+    Exits with 1 if a check fails. Changes nothing; Headgate need not be running.
     """
     checks = _examine()
     failed = any(check.status == "fail" for check in checks)

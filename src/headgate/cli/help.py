@@ -33,7 +33,7 @@ def _option_type(self: TyperOption, ctx: Any) -> str:
 def _argument_type(self: TyperArgument, ctx: Any) -> str:
     """The name of an argument says what it is; only choices are worth a column."""
     shown = self.display_type(ctx)
-    return "" if shown in _NAMES else _name(shown)
+    return "" if self.metavar is not None or shown in _NAMES else _name(shown)
 
 
 def _name(shown: str) -> str:

@@ -36,19 +36,19 @@ MEASURE = "Measure and try"
 
 COMMANDS = {
     "up": Command("headgate.cli.up:up", "Run everything in one process.", RUN),
-    "demo": Command("headgate.dev.demo:demo", "Run everything with a simulated world, in fast motion.", RUN),
-    "worker": Command("headgate.cli.up:worker", "Run only the workers; any number, on any machine.", RUN),
+    "demo": Command("headgate.dev.demo:demo", "Try Headgate with a simulated world, in fast motion.", RUN),
+    "worker": Command("headgate.cli.up:worker", "Run only a worker; any number, on any machine.", RUN),
     "web": Command("headgate.cli.up:web", "Run only the web server.", RUN),
-    "account": Command("headgate.cli.account.account:app", "Sign accounts in and out.", FOLLOW),
+    "account": Command("headgate.cli.account.account:app", "Add accounts; sign them in and out.", FOLLOW),
     "channel": Command(
-        "headgate.cli.channel.channel:app", "Follow channels; scan, switch, remove them.", FOLLOW
+        "headgate.cli.channel.channel:app", "Follow channels; scan and configure them.", FOLLOW
     ),
     "explain": Command(
         "headgate.cli.channel.explain:explain", "Explain the state of a channel or series.", FOLLOW
     ),
-    "series": Command("headgate.cli.series.series:app", "Follow series over all their sources.", FOLLOW),
+    "series": Command("headgate.cli.series.series:app", "Follow series from one or more sources.", FOLLOW),
     "feed": Command(
-        "headgate.cli.series.feed:app", "Follow feeds (RSS, Atom, JSON); OPML in and out.", FOLLOW
+        "headgate.cli.series.feed:app", "Follow feeds (RSS, Atom, JSON); import and export OPML.", FOLLOW
     ),
     "hosts": Command(
         "headgate.cli.series.hosts:app", "List the sites of feeds and series, and set their pace.", FOLLOW
@@ -62,21 +62,17 @@ COMMANDS = {
         "headgate.cli.reminder.targets:app", "Find groups to send to; keep them in lists.", SEND
     ),
     "reminder": Command(
-        "headgate.cli.reminder.reminder:app", "Plan messages to groups, at a safe pace.", SEND
+        "headgate.cli.reminder.reminder:app", "Schedule messages to groups, at a safe pace.", SEND
     ),
-    "run": Command("headgate.cli.run.run:app", "See what is being sent; pause, cancel, retry it.", SEND),
+    "run": Command("headgate.cli.run.run:app", "Watch, pause, cancel and retry sends.", SEND),
     "doctor": Command("headgate.cli.doctor:doctor", "Find problems and how to fix them.", LOOK_AFTER),
     "config": Command("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
     "db": Command("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),
-    "jobs": Command("headgate.cli.jobs.jobs:app", "See jobs; retry or discard failed jobs.", LOOK_AFTER),
-    "miss": Command(
-        "headgate.cli.channel.misses:app",
-        "See failed items; retry them.",
-        LOOK_AFTER,
-    ),
+    "jobs": Command("headgate.cli.jobs.jobs:app", "List jobs; retry or discard failed ones.", LOOK_AFTER),
+    "failed": Command("headgate.cli.channel.failed_items:app", "List and retry failed items.", LOOK_AFTER),
     "user": Command("headgate.cli.users:app", "Add, list and remove users.", LOOK_AFTER),
-    "bench": Command("headgate.dev.bench:app", "Measure, each figure beside its floor.", MEASURE),
-    "sim": Command("headgate.dev.sim:sim", "Run the product against seeded faults.", MEASURE),
+    "bench": Command("headgate.dev.bench:app", "Run benchmarks.", MEASURE),
+    "sim": Command("headgate.dev.sim:sim", "Run the simulator with seeded faults.", MEASURE),
 }
 
 
@@ -130,7 +126,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def headgate(
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     data_dir: Annotated[
         Path | None, typer.Option(help="Folder of the database and the files (HEADGATE_DATA_DIR).")
     ] = None,

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 # What JavaScript and jq can hold; beyond it a number changes silently.
 GREATEST_EXACT_INTEGER = 2**53 - 1
-_IDENTIFIERS = {"id", "position", "head", "floor"}
+_IDENTIFIERS = {"id", "position"}
 _WIDE_ENOUGH = 10_000
 
 

@@ -22,7 +22,7 @@ def up() -> None:
 
 
 def worker() -> None:
-    """Run only workers, tick and listeners; any number of these on any machine."""
+    """Run only a worker: jobs, schedule and listeners. Run any number, on any machine."""
     run_quickly(_serve(_settings(), frozenset({"tick", "work", "listen"})))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Add, list and remove the people who may sign in.")
 
 Result = TypeVar("Result")
-Name = Annotated[str, typer.Argument(help="Name of the user.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the user.")]
 RoleOption = Annotated[str, typer.Option("--role", help="`admin` or `member`.")]
 FromStdin = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from standard input instead of asking.")
@@ -66,7 +66,7 @@ def add(name: Name, role: RoleOption = "member", password_stdin: FromStdin = Fal
 
 @app.command()
 def password(name: Name, password_stdin: FromStdin = False, revoke: RevokeTokens = None) -> None:
-    """Set a new password; all sign-ins of the user end, and if wanted their API tokens."""
+    """Set a new password and sign the user out everywhere; optionally revoke API tokens."""
     from headgate.access.users import set_password
 
     user, tokens = _with_access(lambda access: _user_and_tokens(access, name))
@@ -93,7 +93,9 @@ def list_tokens(name: Name, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def role(name: Name, new_role: Annotated[str, typer.Argument(help="`admin` or `member`.")]) -> None:
+def role(
+    name: Name, new_role: Annotated[str, typer.Argument(metavar="ROLE", help="`admin` or `member`.")]
+) -> None:
     """Change what a user may do."""
     from headgate.access.users import change_role
 

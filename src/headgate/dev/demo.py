@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def demo(
-    fresh: Annotated[bool, typer.Option(help="Begin with an empty library.")] = False,
+    fresh: Annotated[bool, typer.Option(help="Start with an empty library.")] = False,
 ) -> None:
-    """Run everything with a simulated world, in quick time, in a data folder of its own."""
+    """Try Headgate with a simulated world, in fast motion, in a data folder of its own."""
     settings = _demo_settings(load_settings())
     if fresh:
         _remove_demo(settings)

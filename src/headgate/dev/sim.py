@@ -148,7 +148,14 @@ def _simulated_settings() -> Settings:
     from headgate.kernel.settings import load_settings
 
     # Short intervals: what only the schedule finds must be found before the play ends.
-    intervals = {"SKIP_WINDOW_S": 30, "HOT_S": 60, "WARM_S": 90, "COLD_S": 120, "LIVE_S": 180, "EVERY_NTH": 2}
+    intervals = {
+        "SKIP_WINDOW_S": 30,
+        "OFTEN_S": 60,
+        "NORMAL_S": 90,
+        "RARELY_S": 120,
+        "LIVE_S": 180,
+        "EVERY_NTH": 2,
+    }
     return load_settings(
         {
             "HEADGATE_JOBS_TICK_S": "3",

@@ -146,9 +146,9 @@ class IntakeSettings(Section):
     every_nth: int = Field(
         default=5, ge=1, le=1000, description="By how much it is multiplied then; 1: never longer."
     )
-    hot_s: float = interval(300, "Interval of busy streams.")
-    warm_s: float = interval(1800, "Interval of ordinary streams.")
-    cold_s: float = interval(14400, "Interval of quiet streams.")
+    often_s: float = interval(300, "Interval of busy streams.")
+    normal_s: float = interval(1800, "Interval of ordinary streams.")
+    rarely_s: float = interval(14400, "Interval of quiet streams.")
     live_s: float = interval(14400, "Interval while a healthy listener hears the stream.")
     edit_window_s: float | None = Field(
         default=None,
@@ -168,10 +168,10 @@ class IntakeSettings(Section):
         " ones. Empty: as the platform's connector says.",
     )
 
-    @field_validator("warm_s", "cold_s")
+    @field_validator("normal_s", "rarely_s")
     @classmethod
     def _in_order(cls, value: float, info: ValidationInfo) -> float:
-        quicker = "hot_s" if info.field_name == "warm_s" else "warm_s"
+        quicker = "often_s" if info.field_name == "normal_s" else "normal_s"
         if value < info.data.get(quicker, 0):
             raise ValueError(f"must not be below {variable_of('intake', quicker)}")
         return value

@@ -202,8 +202,7 @@ class Database:
             cursor = psycopg.AsyncClientCursor(connection)
             parts = [cursor.mogrify(query.sql, _columns(of_query)) for query, of_query in rows.items()]
             with _explained(connection):
-                # A prepared statement holds one command, and the simulator prepares everything.
-                await connection.execute(";\n".join(parts).encode(), prepare=False)
+                await connection.execute(";\n".join(parts).encode())
         finally:
             await self._give_back(connection)
 

@@ -11,7 +11,8 @@ from headgate import __version__
 from headgate.domain.reminders.recurrence import describe
 from headgate.domain.reminders.windows import minute_text
 from headgate.domain.words import times
-from headgate.domain.words.listing_words import breaker_text, look_reason_text, tier_text, tier_word
+from headgate.domain.words.frequency import frequency_word
+from headgate.domain.words.listing_words import breaker_text, check_reason_text, frequency_reason_text
 from headgate.domain.words.states import AT_CLOSE, TRIGGERS, state_text
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import mask_url
@@ -44,9 +45,9 @@ class Renderer:
             "amount": wording.amount,
             "describe": describe,
             "breaker_text": breaker_text,
-            "look_reason": look_reason_text,
-            "tier_text": tier_text,
-            "tier_word": tier_word,
+            "look_reason": check_reason_text,
+            "frequency_reason_text": frequency_reason_text,
+            "frequency_word": frequency_word,
             "minute_text": minute_text,
         }
         self._environment.globals |= words

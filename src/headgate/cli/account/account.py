@@ -35,22 +35,22 @@ _ALONE = ("channel has no reader any more", "channels have no reader any more")
 
 Answers = Annotated[
     list[str] | None,
-    typer.Option("--answer", metavar="NAME=VALUE", help="Answer a question of the login beforehand."),
+    typer.Option("--answer", metavar="NAME=VALUE", help="Answer a login question in advance."),
 ]
 
 
 @app.command()
 def add(
-    platform: Annotated[str, typer.Argument(help="Platform of the account.")],
-    name: Annotated[str, typer.Argument(help="What the platform calls it: a phone number, a user name.")],
+    platform: Annotated[str, typer.Argument(metavar="PLATFORM", help="Platform of the account.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Phone number or user name on the platform.")],
     *,
     established: Annotated[
-        bool, typer.Option("--established", help="In use for long: no slow start of its calls.")
+        bool, typer.Option("--established", help="An account in long use: no slow start.")
     ] = False,
     no_login: Annotated[bool, typer.Option("--no-login", help="Sign in later.")] = False,
     answer: Answers = None,
 ) -> None:
-    """Add an account, and sign it in."""
+    """Add an account and sign it in."""
     answers = _parse(answer)
 
     async def insert(context: CommandContext) -> None:
@@ -71,7 +71,7 @@ def add(
 
 @app.command("list")
 def list_all(*, as_json: AsJson = False) -> None:
-    """List accounts with their state, the pace of their calls, and how many there were."""
+    """List accounts with their state, pace and number of calls."""
 
     async def look(context: CommandContext) -> None:
         now = context.clock.now()
@@ -91,7 +91,7 @@ def list_all(*, as_json: AsJson = False) -> None:
 
 @app.command("discover")
 def discover_now(account: AccountArgument) -> None:
-    """List an account's channels again now, to notice new, renamed and vanished ones."""
+    """Refresh the list of an account's channels: new, renamed and vanished ones."""
 
     async def ask(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -126,7 +126,7 @@ def login(account: AccountArgument, *, answer: Answers = None) -> None:
 
 @app.command()
 def logout(account: AccountArgument, *, yes: Yes = False) -> None:
-    """Sign an account out; others that can read its channels take over."""
+    """Sign an account out; other accounts take over its channels where they can."""
 
     async def sign_out(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -148,7 +148,7 @@ def logout(account: AccountArgument, *, yes: Yes = False) -> None:
 
 @app.command()
 def remove(account: AccountArgument, *, yes: Yes = False) -> None:
-    """Remove an account; its channels stay, and what was caught stays."""
+    """Remove an account; its channels and their items stay."""
 
     async def delete(context: CommandContext) -> None:
         async with context.database.transaction() as tx:

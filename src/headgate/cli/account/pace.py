@@ -26,25 +26,23 @@ Word = TypeVar("Word", bound=str)
 def pace(
     account: AccountArgument,
     *,
-    per_minute: Annotated[float | None, typer.Option(metavar="N", help="Most messages a minute.")] = None,
-    burst: Annotated[
-        int | None, typer.Option(metavar="N", help="Messages on top of that in any span.")
-    ] = None,
+    per_minute: Annotated[float | None, typer.Option(metavar="N", help="Maximum messages a minute.")] = None,
+    burst: Annotated[int | None, typer.Option(metavar="N", help="Extra messages in a burst.")] = None,
     daily_cap: Annotated[
-        str | None, typer.Option(metavar="N|none", help="Most messages in any 24 hours.")
+        str | None, typer.Option(metavar="N|none", help="Maximum messages in 24 hours.")
     ] = None,
     groups: Annotated[
-        str | None, typer.Option(metavar="N|default", help="Groups that are sent to at once.")
+        str | None, typer.Option(metavar="N|default", help="Groups to send to in parallel.")
     ] = None,
     established: Annotated[
         bool | None,
         typer.Option(
-            "--established/--slow-start", help="In use for long, or new: its pace then grows by days."
+            "--established/--slow-start", help="In long use, or new: then its pace grows day by day."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how fast an account sends, why, and how that changed; or set it, while it is sending."""
+    """Show how fast an account sends, why, and how that changed; or set it."""
     wish = PaceWish(
         per_minute=per_minute,
         burst=burst,

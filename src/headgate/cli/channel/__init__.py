@@ -1,1 +1,1 @@
-"""`headgate channel`, `explain` and `miss`."""
+"""`headgate channel`, `explain` and `failed`."""

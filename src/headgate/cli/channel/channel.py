@@ -15,6 +15,7 @@ from headgate.cli.lookup.channels import AccountArgument, ChannelArgument, get_a
 from headgate.cli.output import AsJson, Yes, confirm, print_json
 from headgate.cli.phrases import count_of
 from headgate.domain.errors import UserError, WorkError
+from headgate.domain.words.fields import plain_fields
 from headgate.intake.channels import discovery, requests
 from headgate.intake.channels.settings import switch_topic
 from headgate.lanes.links import AccountRef
@@ -23,19 +24,17 @@ from headgate.storage.channels.following import list_followed
 from headgate.storage.channels.requests import ScanWish, count_holdings, list_family
 from headgate.storage.streams.explain import explain_stream, list_topics
 
-app = typer.Typer(no_args_is_help=True, help="Follow channels; scan, switch and remove them.")
+app = typer.Typer(no_args_is_help=True, help="Follow channels; scan, configure and remove them.")
 
 _ALL = 100_000
 
-Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Messages a batch.")]
-NoContinue = Annotated[
-    bool, typer.Option("--no-auto-continue", help="Read one batch and stop; otherwise to the end.")
-]
-Wait = Annotated[bool, typer.Option("--wait", help="Stay until the scan has ended, and show how far it is.")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="Messages per batch.")]
+NoContinue = Annotated[bool, typer.Option("--no-auto-continue", help="Stop after one batch.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for the scan to end and show its progress.")]
 TopicOption = Annotated[str, typer.Option(metavar="KEY", help="Only this topic of the channel.")]
 DirectionOption = Annotated[
     Literal["both", "forward", "backward"],
-    typer.Option(help="`forward` to newer messages, `backward` into history, or both."),
+    typer.Option(help="Newer messages (`forward`), history (`backward`), or both."),
 ]
 
 
@@ -49,9 +48,9 @@ def add(
     every: Annotated[bool, typer.Option("--all", help="Follow everything that the account sees.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Follow channels that an account sees; without a choice, list what there is to follow.
+    """Follow channels that an account sees; without names, list them.
 
-    A channel that another account reads already gains a stand-by.
+    For a channel that another account already reads, this account becomes the standby.
     """
     if keys and every:
         raise UserError("--all leaves nothing to choose.", remedy="Give channels, or --all.")
@@ -95,13 +94,13 @@ def add(
 
 @app.command("list")
 def list_all(*, as_json: AsJson = False) -> None:
-    """List the channels that are followed, with how far each was read."""
+    """List followed channels and how much of each was read."""
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             channels = await list_channels(tx, after=FIRST, limit=_ALL)
         if as_json:
-            print_json(channels)
+            print_json([plain_fields(channel) for channel in channels])
         else:
             channel_tables.print_channels(channels, now=context.clock.now())
 
@@ -110,7 +109,7 @@ def list_all(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def show(channel: ChannelArgument, *, as_json: AsJson = False) -> None:
-    """Show what a channel is: switch, accounts, topics, settings. `headgate explain` says how it does."""
+    """Show a channel: its accounts, topics and settings. `headgate explain` shows its progress."""
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -155,7 +154,7 @@ def scan(
 
 @app.command()
 def enable(channel: ChannelArgument, *, topic: TopicOption = "") -> None:
-    """Switch a channel on, or a parent with all its channels; reading goes on where it stopped."""
+    """Switch a channel on, or a parent with all its channels; reading continues where it stopped."""
 
     async def switch(context: CommandContext) -> None:
         if topic:
@@ -211,9 +210,9 @@ def rescan(
     wait: Wait = False,
     yes: Yes = False,
 ) -> None:
-    """Judge what was seen by the settings of today; with --reset read the platform again.
+    """Apply the current settings to everything already read; with --reset, read it all again.
 
-    Judging makes no call to the platform. Either way nothing that a person added is lost.
+    Without --reset this makes no call to the platform. Nothing that a person added is lost.
     """
     if wait and not reset:
         raise UserError("--wait goes with --reset.", command="headgate explain")
@@ -242,7 +241,7 @@ def rescan(
 
 @app.command()
 def remove(channel: ChannelArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Stop following a channel, and delete everything that was caught from it."""
+    """Stop following a channel, and delete its items."""
 
     async def delete(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -252,7 +251,7 @@ def remove(channel: ChannelArgument, *, yes: Yes = False, as_json: AsJson = Fals
         async with context.database.transaction() as tx:
             gone = await requests.remove_channel(tx, named.id, now=context.clock.now())
         if as_json:
-            print_json(gone)
+            print_json(plain_fields(gone))
         else:
             typer.echo(f"{named.title} is removed, with {channel_tables.holdings_in_words(gone)}.")
 

@@ -17,6 +17,7 @@ from headgate.cli.series import listing_text
 from headgate.domain.errors import UserError
 from headgate.domain.streams.coverage_bar import draw_bar
 from headgate.domain.streams.messages import Span
+from headgate.domain.words.fields import plain_fields
 from headgate.domain.words.reasons import stream_reason_text
 from headgate.storage.channels.channel_overview import find_channels
 from headgate.storage.database import Tx
@@ -28,23 +29,24 @@ from headgate.storage.streams.explain import Explanation, LensCoverage, ScanLine
 ExplainedArgument = Annotated[
     str, typer.Argument(metavar="CHANNEL", help="Id, title or key of a channel, a feed or a series.")
 ]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Also show how Headgate decides.")]
 
 
-def explain(channel: ExplainedArgument, *, as_json: AsJson = False) -> None:
+def explain(channel: ExplainedArgument, *, verbose: Verbose = False, as_json: AsJson = False) -> None:
     """Explain a channel: what was read, what is missing, and when it is checked next.
 
     For a feed or a series: how often its sources are checked and why, and whether they answer.
     """
 
-    async def look(context: CommandContext) -> None:
+    async def show(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             listings = await _find_listings(tx, channel)
         if listings:
-            await _explain_listings(context, listings, as_json=as_json)
+            await _explain_listings(context, listings, verbose=verbose, as_json=as_json)
         else:
-            await _explain_stream(context, channel, as_json=as_json)
+            await _explain_stream(context, channel, verbose=verbose, as_json=as_json)
 
-    with_database(look)
+    with_database(show)
 
 
 async def _find_listings(tx: Tx, reference: str) -> list[UUID]:
@@ -57,7 +59,9 @@ async def _find_listings(tx: Tx, reference: str) -> list[UUID]:
     return [(await get_channel(tx, reference, with_listings=True)).id] if channels else []
 
 
-async def _explain_listings(context: CommandContext, channel_ids: list[UUID], *, as_json: bool) -> None:
+async def _explain_listings(
+    context: CommandContext, channel_ids: list[UUID], *, verbose: bool, as_json: bool
+) -> None:
     now = context.clock.now()
     async with context.database.transaction() as tx:
         states = await get_listing_states(tx, channel_ids)
@@ -69,7 +73,7 @@ async def _explain_listings(context: CommandContext, channel_ids: list[UUID], *,
                 {
                     **listing_text.as_document(one, now),
                     "series": sources[one.channel_id],
-                    "tier_changes": changes[one.channel_id],
+                    "frequency_changes": [plain_fields(change) for change in changes[one.channel_id]],
                 }
                 for one in states
             ]
@@ -78,10 +82,12 @@ async def _explain_listings(context: CommandContext, channel_ids: list[UUID], *,
     for number, one in enumerate(states):
         if number:
             typer.echo()
-        listing_text.print_listing(one, sources[one.channel_id], changes[one.channel_id], now)
+        listing_text.print_listing(
+            one, sources[one.channel_id], changes[one.channel_id], now, verbose=verbose
+        )
 
 
-async def _explain_stream(context: CommandContext, channel: str, *, as_json: bool) -> None:
+async def _explain_stream(context: CommandContext, channel: str, *, verbose: bool, as_json: bool) -> None:
     async with context.database.transaction() as tx:
         named = await get_channel(tx, channel)
         explanation = await explain_stream(tx, named.id)
@@ -93,13 +99,13 @@ async def _explain_stream(context: CommandContext, channel: str, *, as_json: boo
     if as_json:
         print_json(as_document(explanation))
     else:
-        print_explanation(explanation, now=context.clock.now())
+        print_explanation(explanation, now=context.clock.now(), verbose=verbose)
 
 
 def as_document(explanation: Explanation) -> dict[str, Any]:
     """Return everything as one document; positions and ids are strings in it."""
     stream = explanation.stream
-    return {
+    document = {
         **{field.name: getattr(stream, field.name) for field in fields(stream)},
         "enabled": stream.enabled,
         "progress": explanation.progress,
@@ -117,6 +123,7 @@ def as_document(explanation: Explanation) -> dict[str, Any]:
         "scans": [_scan(scan) for scan in explanation.scans],
         "topics": explanation.topics,
     }
+    return plain_fields(document)
 
 
 def _coverage(explanation: Explanation, one: LensCoverage) -> dict[str, Any]:
@@ -132,8 +139,8 @@ def _coverage(explanation: Explanation, one: LensCoverage) -> dict[str, Any]:
         "lens": one.lens,
         "wanted": one.wanted,
         "epoch": one.epoch,
-        "forward_message_id": one.forward_message_id,
-        "backward_message_id": one.backward_message_id,
+        "newest_read_position": one.forward_message_id,
+        "oldest_read_position": one.backward_message_id,
         "complete": bar is not None and bar.complete,
         "ranges": _ranges(one.spans),
     }

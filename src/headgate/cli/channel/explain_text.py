@@ -20,15 +20,17 @@ from headgate.cli.phrases import (
 from headgate.domain.breaker import Breaker
 from headgate.domain.streams.coverage_bar import CoverageBar, draw_bar
 from headgate.domain.streams.messages import Span
+from headgate.domain.words.frequency import frequency_word
 from headgate.domain.words.listing_words import breaker_text
 from headgate.domain.words.reasons import READING, stream_reason_text
-from headgate.domain.words.states import state_text
+from headgate.domain.words.states import SCAN_TRIGGERS, state_text
 from headgate.domain.words.times import duration, relative
 from headgate.storage.streams.explain import (
     DecisionLine,
     ExplainedStream,
     Explanation,
     HoleLine,
+    JudgingLine,
     LensCoverage,
     MissLine,
     MissTotal,
@@ -38,27 +40,34 @@ from headgate.storage.streams.explain import (
 
 BAR_WIDTH = 50
 MAX_RANGES = 6
-MAX_HOLES = 6
-_JOBS = {"scan": "reads it", "look": "checks its account's channels", "judge": "judges what was seen"}
+MAX_GAPS = 6
+_JOBS = {
+    "scan": "reads it",
+    "look": "checks its account's channels",
+    "judge": "applies changed settings",
+}
+_STAGES = {"read": "reading", "ingest": "storing"}
 ITEM_NOUNS = {"package": "packages", "clip": "clips", "picture": "pictures", "file": "files", "link": "links"}
 
 
-def print_explanation(explanation: Explanation, *, now: datetime) -> None:
-    """Print all that is known, the most asked-for first."""
+def print_explanation(explanation: Explanation, *, now: datetime, verbose: bool = False) -> None:
+    """Print what is known, the most important first; with `verbose` also what decisions are based on."""
     stream = explanation.stream
     typer.echo(f"{typer.style(stream.title, bold=True)}  ({stream.platform}, {stream.key})")
     typer.echo(found_line(stream))
     typer.echo()
     print_facts(_facts(explanation, now))
     _print_coverage(explanation, now)
-    _print_holes(explanation, now)
-    _print_misses(explanation.miss_counts, explanation.misses, now)
-    _print_decisions(explanation, now)
-    _print_scans(explanation.scans, now)
+    _print_gaps(explanation, now)
+    _print_failed_items(explanation.miss_counts, explanation.misses, now)
+    _print_decisions(explanation, now, verbose=verbose)
+    _print_scans(explanation.scans, now, verbose=verbose)
+    if verbose:
+        _print_mechanism(explanation, now)
 
 
 def found_line(stream: ExplainedStream) -> str:
-    """Return what reading the stream has brought."""
+    """Return what was found in the channel."""
     noun = ITEM_NOUNS.get(stream.item_kinds[0], "items") if len(stream.item_kinds) == 1 else "items"
     found = count_of(stream.items, noun.removesuffix("s"), noun)
     hidden = f" ({stream.hidden_items:,} hidden by the settings)" if stream.hidden_items else ""
@@ -74,26 +83,25 @@ def _facts(explanation: Explanation, now: datetime) -> list[tuple[str, str]]:
         ("scanning", _switch(stream)),
         ("read by", _readers(explanation.watches)),
         *[(f"  {watch.name}", breaker_in_words(watch, now)) for watch in explanation.watches],
-        ("next check", _next_look(explanation, now)),
-        ("tier", _tier(stream)),
-        ("floor", _floor(stream)),
-        ("head", _head(stream, now)),
+        ("next check", _next_check(explanation, now)),
+        ("checked", frequency_of(stream)),
+        ("starts at", _start(stream)),
+        ("newest message", _newest(stream, now)),
         ("read", read_in_words(explanation.progress) or "nothing yet"),
         ("complete", complete_in_words(explanation.progress, now)),
         ("last scan ended", moment(stream.scanned_at, now)),
-        ("message_count", f"{stream.message_count:,}"),
-        ("total_messages_scanned", f"{explanation.progress.messages_read:,}"),
-        ("calls spent", f"{stream.reads:,} for reading, {stream.head_checks:,} for heads"),
-        ("calls saved", f"{stream.reads_saved:,} for reading"),
+        ("messages with finds", f"{stream.message_count:,}"),
+        ("messages read", f"{explanation.progress.messages_read:,}"),
     ]
     if stream.gone_at is not None:
-        facts.insert(0, ("gone", f"its account does not see it since {moment(stream.gone_at, now)}"))
+        facts.insert(0, ("gone", f"not visible to its account since {moment(stream.gone_at, now)}"))
     if stream.continues_id is not None:
-        facts.insert(0, ("goes on from", stream.continues_title))
+        facts.insert(0, ("continues", stream.continues_title))
     if stream.rechecks:
-        facts.append(("rechecks", f"{stream.rechecks:,} waiting, {_next_try(stream.next_recheck_at, now)}"))
+        waiting = f"{stream.rechecks:,} waiting, {_next_try(stream.next_recheck_at, now)}"
+        facts.append(("messages to reread", waiting))
     if explanation.judging is not None:
-        facts.append(("judging", _judging(explanation, now)))
+        facts.append(("changed settings", _settings_update(explanation.judging, now)))
     return facts
 
 
@@ -106,9 +114,9 @@ def _switch(stream: ExplainedStream) -> str:
 def _readers(watches: Sequence[Watch]) -> str:
     reader = next((watch for watch in watches if watch.reads), None)
     others = [watch.name for watch in watches if not watch.reads]
-    stands_by = f"; {', '.join(others)} {'stands' if len(others) == 1 else 'stand'} by" if others else ""
+    stands_by = f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} on standby" if others else ""
     if reader is None:
-        return f"nobody{stands_by}"
+        return f"no account{stands_by}"
     listening = " (listening)" if reader.listening else ""
     return f"{reader.name}{listening}{stands_by}"
 
@@ -116,7 +124,7 @@ def _readers(watches: Sequence[Watch]) -> str:
 def breaker_in_words(watch: Watch, now: datetime) -> str:
     """Return whether an account reads a channel without trouble, or what the trouble is."""
     if watch.state != "active":
-        return f"{state_text(watch.state)}: {watch.state_reason or 'no reason is known'}"
+        return f"{state_text(watch.state)}: {watch.state_reason or 'reason unknown'}"
     failure = f"{watch.error_class}: {watch.error_message}" if watch.error_class else ""
     return breaker_line(watch.failures, watch.open_until, failure, now)
 
@@ -127,16 +135,16 @@ def breaker_line(failures: int, open_until: datetime | None, failure: str, now: 
     if not text:
         return "OK"
     retried = f" Retried {moment(open_until, now)}." if open_until is not None and open_until > now else ""
-    return f"{text}{retried} Last error: {failure or 'not known'}"
+    return f"{text}{retried} Last error: {failure or 'unknown'}"
 
 
-def _next_look(explanation: Explanation, now: datetime) -> str:
+def _next_check(explanation: Explanation, now: datetime) -> str:
     stream = explanation.stream
     if explanation.failed_jobs:
         failed = explanation.failed_jobs[0]
         return (
             f"none: the job that {_JOBS.get(failed.kind, failed.kind)} failed {relative(failed.died_at, now)}"
-            f" ({failed.error_class}: {failed.message}); `headgate jobs retry {failed.id}` tries it again"
+            f" ({failed.error_class}: {failed.message}); `headgate jobs retry {failed.id}` retries it"
         )
     active = next((scan for scan in explanation.scans if scan.status in {"QUEUED", "RUNNING"}), None)
     if active is not None:
@@ -149,61 +157,57 @@ def _next_look(explanation: Explanation, now: datetime) -> str:
     return f"{when}; {stream_reason_text(stream.reason)}"
 
 
-def _floor(stream: ExplainedStream) -> str:
-    floor = "0 (the beginning)" if stream.floor == 0 else str(stream.floor)
+def _start(stream: ExplainedStream) -> str:
+    start = "the beginning" if stream.floor == 0 else str(stream.floor)
     if stream.sampled_from is None:
-        return floor
-    return (
-        f"{floor}; only a sample from {stream.sampled_from} on is kept up: `headgate channel scan` reads all"
-    )
+        return start
+    return f"{start}; so far only a sample from {stream.sampled_from} on: `headgate channel scan` reads all"
 
 
-def _tier(stream: ExplainedStream) -> str:
-    how = "pinned by a person" if stream.tier_pinned else "follows what arrives"
-    idle = f"; {count_of(stream.idle_scans, 'idle scan')} in a row" if stream.idle_scans else ""
-    return f"{stream.tier}, {how}: {stream.arrival_rate:.3g} messages an hour{idle}"
+def frequency_of(stream: ExplainedStream) -> str:
+    """Return how often a channel is checked, and who decides that."""
+    how = "chosen by a person" if stream.tier_pinned else "automatic"
+    return f"{frequency_word(stream.tier)} ({how}); {stream.arrival_rate:.3g} new messages an hour"
 
 
-def _head(stream: ExplainedStream, now: datetime) -> str:
+def _newest(stream: ExplainedStream, now: datetime) -> str:
     if stream.head_checked_at is None and stream.head is None:
         return "not known yet"
-    checked = moment(stream.head_checked_at, now, never="heard of, never checked")
+    checked = moment(stream.head_checked_at, now, never="announced, not checked yet")
     if stream.head_checked_at is not None:
         checked = f"checked {checked}"
-    return f"{'none, the stream is empty' if stream.head is None else stream.head}, {checked}"
+    return f"{'none, the channel is empty' if stream.head is None else stream.head}, {checked}"
 
 
-def _judging(explanation: Explanation, now: datetime) -> str:
-    judging = explanation.judging
-    assert judging is not None  # noqa: S101 - asked for only if there is one
-    state = "under way" if judging.due_at is not None else "done"
+def _settings_update(update: JudgingLine, now: datetime) -> str:
+    state = "being applied" if update.due_at is not None else "applied"
     return (
-        f"by changed settings, {state}: {judging.judged:,} judged, {judging.changed:,} changed,"
-        f" asked {relative(judging.asked_at, now)}"
+        f"{state}: {update.judged:,} checked, {update.changed:,} changed,"
+        f" requested {relative(update.asked_at, now)}"
     )
 
 
 def _print_coverage(explanation: Explanation, now: datetime) -> None:
-    print_heading("Coverage")
+    print_heading("What was read")
     for one in explanation.coverage:
-        _print_lens(explanation.stream, one)
+        _print_content(explanation.stream, one)
     tip_after = explanation.stream.tip_after
     if tip_after is not None and tip_after > now:
-        typer.echo(f"The newest messages are too young to be proven; read again {moment(tip_after, now)}.")
+        typer.echo(f"The newest messages are very recent; they are read again {moment(tip_after, now)}.")
 
 
-def _print_lens(stream: ExplainedStream, one: LensCoverage) -> None:
+def _print_content(stream: ExplainedStream, one: LensCoverage) -> None:
     width = min(BAR_WIDTH, line_width() - NAME_WIDTH - 9)
     bar = draw_bar(
         one.spans, floor=stream.floor, head=stream.head, first_seen=stream.first_seen_position, width=width
     )
-    drawn = "nothing is known of its length yet" if bar is None else _bar_line(bar)
+    drawn = "its length is not known yet" if bar is None else _bar_line(bar)
     facts = [(one.lens if one.wanted else f"({one.lens})", drawn)]
     if bar is not None:
         facts.append(("", _drawn_range(bar, stream)))
     facts += [
-        ("  forward_message_id", _position(one.forward_message_id)),
-        ("  backward_message_id", _position(one.backward_message_id)),
+        ("  newest read", _position(one.forward_message_id)),
+        ("  oldest read", _position(one.backward_message_id)),
         ("  ranges", _ranges_in_words(one.spans)),
     ]
     print_facts(facts)
@@ -217,7 +221,7 @@ def _bar_line(bar: CoverageBar) -> str:
 def _drawn_range(bar: CoverageBar, stream: ExplainedStream) -> str:
     text = f"of {bar.drawn.start}–{bar.drawn.end - 1}"
     if bar.older_unread:
-        text += "; what is older was not read yet, and how much that is nobody knows"
+        text += "; older messages were not read yet, and their number is not known"
     elif bar.complete and bar.drawn.start > stream.floor:
         text += "; nothing is older"
     return text
@@ -240,73 +244,77 @@ def _ranges_in_words(spans: Sequence[Span]) -> str:
     return ", ".join(newest) + more
 
 
-def _print_holes(explanation: Explanation, now: datetime) -> None:
-    holes = explanation.holes
-    if not holes:
+def _print_gaps(explanation: Explanation, now: datetime) -> None:
+    gaps = explanation.holes
+    if not gaps:
         known = explanation.stream.head is not None
-        typer.echo("\nNo holes: everything from the floor to the head was read." if known else "")
+        typer.echo("\nNo gaps: everything up to the newest message was read." if known else "")
         return
-    print_heading(f"Holes: {count_of(len(holes), 'range')} to read")
-    print_facts((hole.lens, _hole_in_words(hole, now)) for hole in holes[:MAX_HOLES])
-    if len(holes) > MAX_HOLES:
-        typer.echo(f"… and {len(holes) - MAX_HOLES:,} older ones; --json has them all.")
+    print_heading(f"Gaps: {count_of(len(gaps), 'range')} to read")
+    print_facts((gap.lens, _gap_in_words(gap, now)) for gap in gaps[:MAX_GAPS])
+    if len(gaps) > MAX_GAPS:
+        typer.echo(f"… and {len(gaps) - MAX_GAPS:,} older ones; --json has them all.")
 
 
-def _hole_in_words(hole: HoleLine, now: datetime) -> str:
-    place = _range_in_words(Span(hole.first_position, hole.last_position + 1))
-    if not hole.attempts:
+def _gap_in_words(gap: HoleLine, now: datetime) -> str:
+    place = _range_in_words(Span(gap.first_position, gap.last_position + 1))
+    if not gap.attempts:
         return f"{place}: not read yet"
-    tries = count_of(hole.attempts, "failed try", "failed tries")
-    return f"{place}: {tries}, {_next_try(hole.next_try_at, now)}; {hole.error_class}: {hole.error_message}"
+    tries = count_of(gap.attempts, "failed try", "failed tries")
+    return f"{place}: {tries}, {_next_try(gap.next_try_at, now)}; {gap.error_class}: {gap.error_message}"
 
 
 def _next_try(at: datetime | None, now: datetime) -> str:
     if at is None:
         return "a try is under way"
-    return f"the next {'now' if at <= now else relative(at, now)}"
+    return f"next {'now' if at <= now else relative(at, now)}"
 
 
-def _print_misses(counts: Sequence[MissTotal], misses: Sequence[MissLine], now: datetime) -> None:
+def _print_failed_items(counts: Sequence[MissTotal], items: Sequence[MissLine], now: datetime) -> None:
     if not counts:
         return
-    worded = ", ".join(f"{count.misses:,} {state_text(count.state)} ({count.stage})" for count in counts)
-    print_heading(f"Failed items: {worded}")
-    print_facts((f"message {miss.message_key}", _miss_in_words(miss, now)) for miss in misses)
-
-
-def _miss_in_words(miss: MissLine, now: datetime) -> str:
-    what = f"attachment {miss.attachment_key}" if miss.attachment_key else "the whole message"
-    tries = count_of(miss.attempts, "try", "tries")
-    future = (
-        "given up until a person retries it" if miss.state == "abandoned" else _next_try(miss.due_at, now)
+    worded = ", ".join(
+        f"{count.misses:,} {state_text(count.state)} ({_STAGES[count.stage]})" for count in counts
     )
-    return f"{what}: {tries}, {future}; {miss.error_class}: {miss.error_message}"
+    print_heading(f"Failed items: {worded}")
+    print_facts((f"message {item.message_key}", _failed_item_in_words(item, now)) for item in items)
 
 
-def _print_decisions(explanation: Explanation, now: datetime) -> None:
+def _failed_item_in_words(item: MissLine, now: datetime) -> str:
+    what = f"attachment {item.attachment_key}" if item.attachment_key else "the whole message"
+    tries = count_of(item.attempts, "try", "tries")
+    future = (
+        "given up until a person retries it" if item.state == "abandoned" else _next_try(item.due_at, now)
+    )
+    return f"{what}: {tries}, {future}; {item.error_class}: {item.error_message}"
+
+
+def _print_decisions(explanation: Explanation, now: datetime, *, verbose: bool) -> None:
     if not explanation.decisions:
         return
     print_heading("Decisions")
     print_facts(
-        (relative(decision.last_at, now), _decision_in_words(decision)) for decision in explanation.decisions
+        (relative(decision.last_at, now), _decision_in_words(decision, verbose=verbose))
+        for decision in explanation.decisions
     )
 
 
-def _decision_in_words(decision: DecisionLine) -> str:
-    what = "read" if decision.reason in READING else "left alone"
+def _decision_in_words(decision: DecisionLine, *, verbose: bool) -> str:
+    what = "read" if decision.reason in READING else "not read"
     times = "" if decision.times == 1 else f" {decision.times:,} times"
-    return f"{what}{times}; {decision.reason}: {stream_reason_text(decision.reason)}"
+    code = f" [{decision.reason}]" if verbose else ""
+    return f"{what}{times}: {stream_reason_text(decision.reason)}{code}"
 
 
-def _print_scans(scans: Sequence[ScanLine], now: datetime) -> None:
+def _print_scans(scans: Sequence[ScanLine], now: datetime, *, verbose: bool) -> None:
     if not scans:
         typer.echo("\nIt was never scanned.")
         return
     print_heading("Scans")
-    print_facts((relative(scan.queued_at, now), _scan_in_words(scan)) for scan in scans)
+    print_facts((relative(scan.queued_at, now), _scan_in_words(scan, verbose=verbose)) for scan in scans)
 
 
-def _scan_in_words(scan: ScanLine) -> str:
+def _scan_in_words(scan: ScanLine, *, verbose: bool) -> str:
     counts = ", ".join(
         [
             count_of(scan.pages, "page"),
@@ -317,4 +325,21 @@ def _scan_in_words(scan: ScanLine) -> str:
     )
     took = "" if scan.duration_s is None else f" in {duration(scan.duration_s)}"
     said = f": {scan.error_message}" if scan.error_message else ""
-    return f"{state_text(scan.status)}{said}; by {scan.trigger} ({scan.reason}): {counts}{took}"
+    code = f" [{scan.reason}]" if verbose else ""
+    return f"{state_text(scan.status)}{said}; {SCAN_TRIGGERS[scan.trigger]}{code}: {counts}{took}"
+
+
+def _print_mechanism(explanation: Explanation, now: datetime) -> None:
+    """Print the numbers and stored names that decisions are based on."""
+    stream = explanation.stream
+    print_heading("How Headgate decides")
+    print_facts(
+        [
+            ("tier", f"{stream.tier}; {count_of(stream.idle_scans, 'idle scan')} in a row"),
+            ("planned", f"{moment(stream.planned_at, now)} [{stream.reason}]"),
+            ("floor to head", f"{stream.floor} to {_position(stream.head)}"),
+            ("lenses", ", ".join(stream.lenses)),
+            ("calls spent", f"{stream.reads:,} for reading, {stream.head_checks:,} for head checks"),
+            ("calls saved", f"{stream.reads_saved:,} for reading"),
+        ]
+    )

@@ -1,4 +1,4 @@
-"""`headgate channel settings`: what is kept of a channel and how often it is looked at, layer by layer."""
+"""`headgate channel settings`: what to keep of a channel and how often to check it, layer by layer."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from headgate.cli.lookup.channels import get_channel, nearest
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.domain.errors import UserError
 from headgate.domain.streams.channel_settings import ChannelSettings
+from headgate.domain.words.frequency import FREQUENCY_SET, FrequencyChoice
 from headgate.intake.channels import requests
 from headgate.intake.channels.settings import SettingsLayer, change_settings, get_settings
 from headgate.storage.channels.channel_overview import NamedChannel
 from headgate.storage.channels.intake_settings import Stored, list_layers
-from headgate.storage.channels.requests import Tier
 from headgate.storage.database import Tx
 
-TierOption = Annotated[
-    Literal["HOT", "WARM", "COLD", "auto"] | None,
-    typer.Option(help="Pin how often it is checked; `auto` follows what arrives."),
+FrequencyOption = Annotated[
+    FrequencyChoice | None,
+    typer.Option(metavar="FREQUENCY", help="How often to check it: often, normal, rarely, or automatic."),
 ]
 
 
 @dataclass(frozen=True)
 class SettingsScope:
-    """The layer that a command is about, and the channel through which it is looked at."""
+    """The layer that a command is about, and the channel that was named."""
 
     channel: NamedChannel | None
     kind: Literal["everything", "parent", "channel", "topic"]
@@ -41,7 +41,7 @@ class SettingsScope:
     def channel_id(self) -> UUID:
         """The channel whose row holds the layer."""
         if self.channel is None:
-            raise UserError("Which channel?", remedy="Name one, or take --global.")
+            raise UserError("Which channel?", remedy="Name one, or use --global.")
         if self.kind != "parent" or self.channel.kind == "parent":
             return self.channel.id
         if self.channel.parent_id is None:
@@ -69,27 +69,30 @@ def settings(
     *,
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Set one; lists are parted by commas, or are JSON."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Set a value; lists as comma-separated values or JSON."
+        ),
     ] = None,
     unsets: Annotated[
-        list[str] | None, typer.Option("--unset", metavar="NAME", help="Let one be inherited again.")
+        list[str] | None, typer.Option("--unset", metavar="NAME", help="Inherit the value again.")
     ] = None,
-    topic: Annotated[str, typer.Option(metavar="KEY", help="Of this topic of the channel.")] = "",
-    parent: Annotated[bool, typer.Option("--parent", help="Of the channel's parent.")] = False,
-    everything: Annotated[bool, typer.Option("--global", help="Of all channels.")] = False,
-    tier: TierOption = None,
-    floor: Annotated[
-        int | None, typer.Option(min=0, help="Oldest position that is wanted; 0 is the beginning.")
+    topic: Annotated[str, typer.Option(metavar="KEY", help="For this topic of the channel.")] = "",
+    parent: Annotated[bool, typer.Option("--parent", help="For the channel's parent.")] = False,
+    everything: Annotated[bool, typer.Option("--global", help="For all channels.")] = False,
+    frequency: FrequencyOption = None,
+    start_at: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="POSITION", help="Oldest message to read; 0 is the beginning."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show or change settings. What is not set is inherited: topic, channel, parent, all channels.
+    """Show or change settings. Unset values are inherited: topic, channel, parent, all channels.
 
-    A change holds at once for what comes, and what was seen before is judged again, without any call.
+    A change applies at once to new messages, and to everything already read, without reading it again.
     """
     changes = _parse(sets or [], unsets or [])
     if sum([bool(topic), parent, everything]) > 1:
-        raise UserError("--topic, --parent and --global exclude each other.", remedy="Take one of them.")
+        raise UserError("--topic, --parent and --global cannot be combined.", remedy="Use one of them.")
 
     async def work(context: CommandContext) -> None:
         now = context.clock.now()
@@ -99,8 +102,8 @@ def settings(
                 stored = await change_settings(tx, place.layer, changes, now=now)
             else:
                 stored = await get_settings(tx, place.layer)
-            if tier is not None or floor is not None:
-                await _plan(tx, place, tier=tier, floor=floor, now=now)
+            if frequency is not None or start_at is not None:
+                await _plan(tx, place, frequency=frequency, start_at=start_at, now=now)
             document = await _effective(tx, place, stored)
         if as_json:
             print_json({"of": place.kind, "set": stored, "effective": document})
@@ -153,7 +156,7 @@ async def _place(
     if everything:
         return SettingsScope(None, "everything")
     if reference is None:
-        raise UserError("Which channel?", remedy="Name one, or take --global for all.")
+        raise UserError("Which channel?", remedy="Name one, or use --global for all.")
     named = await get_channel(tx, reference, with_parents=True)
     if topic:
         return SettingsScope(named, "topic", topic)
@@ -161,18 +164,17 @@ async def _place(
 
 
 async def _plan(
-    tx: Tx, place: SettingsScope, *, tier: Tier | Literal["auto"] | None, floor: int | None, now: datetime
+    tx: Tx, place: SettingsScope, *, frequency: FrequencyChoice | None, start_at: int | None, now: datetime
 ) -> None:
-    """Change how a stream is looked at; these are its own and are never inherited."""
+    """Change how a channel is read; these settings are its own and never inherited."""
     if place.kind != "channel":
-        raise UserError("--tier and --floor are a channel's own.", remedy="Name a channel alone.")
-    if tier is not None:
-        await requests.pin_tier(tx, place.channel_id, None if tier == "auto" else tier, now=now)
-        how = "follows what arrives" if tier == "auto" else f"is pinned: {tier}"
-        typer.echo(f"The tier of {place.title} {how}.", err=True)
-    if floor is not None:
-        await requests.set_floor(tx, place.channel_id, floor, now=now)
-        typer.echo(f"The floor of {place.title} is {floor}.", err=True)
+        raise UserError("--frequency and --start-at apply to one channel.", remedy="Name a single channel.")
+    if frequency is not None:
+        await requests.set_frequency(tx, place.channel_id, frequency, now=now)
+        typer.echo(f"{place.title}: {FREQUENCY_SET[frequency]}", err=True)
+    if start_at is not None:
+        await requests.set_start(tx, place.channel_id, start_at, now=now)
+        typer.echo(f"{place.title} is read from {start_at} on.", err=True)
 
 
 async def _effective(tx: Tx, place: SettingsScope, stored: Stored) -> dict[str, Any]:

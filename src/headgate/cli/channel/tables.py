@@ -8,11 +8,12 @@ from typing import Any
 
 import typer
 
-from headgate.cli.channel.explain_text import breaker_in_words, found_line
+from headgate.cli.channel.explain_text import breaker_in_words, found_line, frequency_of
 from headgate.cli.output import print_json, print_table
 from headgate.cli.phrases import count_of, moment, print_facts, read_in_words
 from headgate.connectors.protocol import FoundChannel
-from headgate.domain.words.listing_words import tier_word
+from headgate.domain.words.fields import plain_fields
+from headgate.domain.words.frequency import frequency_word
 from headgate.domain.words.times import relative
 from headgate.intake.channels.requests import AskedScan
 from headgate.storage.channels.channel_overview import ChannelLine, NamedChannel
@@ -47,7 +48,7 @@ def print_found(
 def _followed(known: dict[str, bool], channel: FoundChannel) -> str:
     if channel.key not in known:
         return "no"
-    return "yes" if known[channel.key] else "by others"
+    return "yes" if known[channel.key] else "by another account"
 
 
 def print_followed(done: Followed, chosen: Sequence[FoundChannel], *, account: str) -> None:
@@ -55,12 +56,14 @@ def print_followed(done: Followed, chosen: Sequence[FoundChannel], *, account: s
     new = len(done.streams)
     parts = [f"{count_of(new, 'new channel is', 'new channels are')} followed" if new else ""]
     if done.stand_bys:
-        parts.append(f"{account} stands by for {count_of(done.stand_bys, 'channel')} that others read")
+        parts.append(
+            f"{account} is on standby for {count_of(done.stand_bys, 'channel')} that other accounts read"
+        )
     if done.adopted:
-        parts.append(f"{account} reads {count_of(done.adopted, 'channel')} that nobody could read")
+        parts.append(f"{account} reads {count_of(done.adopted, 'channel')} that no account could read")
     said = "; ".join(part for part in parts if part)
     typer.echo(
-        f"{said}." if said else f"All {len(chosen)} were followed already; their titles are up to date."
+        f"{said}." if said else f"All {len(chosen)} are already followed; their titles are up to date."
     )
 
 
@@ -73,18 +76,18 @@ def print_channels(channels: Sequence[ChannelLine], *, now: datetime) -> None:
                 "" if channel.progress is None else read_in_words(channel.progress),
                 "" if channel.progress is None else f"{channel.progress.messages_read:,}",
                 f"{channel.message_count:,}",
-                tier_word(channel.tier),
-                next_look(channel, now),
+                frequency_word(channel.tier),
+                next_check(channel, now),
             )
             for channel in channels
         ],
-        empty="No channel is followed yet: `headgate channel add ACCOUNT` lists what an account sees.",
+        empty="No channels yet: `headgate channel add ACCOUNT` lists what an account sees.",
         numeric=["read", "messages", "with finds"],
     )
 
 
-def next_look(channel: ChannelLine, now: datetime) -> str:
-    """Return when a channel is looked at next, or why it is not."""
+def next_check(channel: ChannelLine, now: datetime) -> str:
+    """Return when a channel is checked next, or why it is not."""
     if not channel.enabled:
         return "off"
     if channel.scanning:
@@ -94,7 +97,7 @@ def next_look(channel: ChannelLine, now: datetime) -> str:
     if channel.due_at is None:
         return "not planned"
     if not channel.reader:
-        return "nobody reads it"
+        return "no account"
     return "now" if channel.due_at <= now else relative(channel.due_at, now)
 
 
@@ -115,7 +118,7 @@ def print_channel(
         ("platform", named.platform),
         ("key", named.key),
         ("kind", named.kind),
-        ("message_scan_enabled", "yes" if named.message_scan_enabled else "no"),
+        ("scanning", "on" if named.message_scan_enabled else "off"),
     ]
     if named.parent_id is not None:
         facts.append(
@@ -133,14 +136,14 @@ def print_channel(
 def _stream_facts(explanation: Explanation, now: datetime) -> list[tuple[str, str]]:
     stream = explanation.stream
     accounts = [
-        (f"{'reads' if watch.reads else 'stands by'}: {watch.name}", breaker_in_words(watch, now))
+        (f"{'reads' if watch.reads else 'standby'}: {watch.name}", breaker_in_words(watch, now))
         for watch in explanation.watches
     ]
     return [
         *accounts,
-        ("tier", stream.tier + (" (pinned)" if stream.tier_pinned else "")),
-        ("floor", str(stream.floor)),
-        ("head", "not known" if stream.head is None else str(stream.head)),
+        ("checked", frequency_of(stream)),
+        ("starts at", "the beginning" if stream.floor == 0 else str(stream.floor)),
+        ("newest message", "not known yet" if stream.head is None else str(stream.head)),
         ("last scan ended", moment(stream.scanned_at, now)),
     ]
 
@@ -172,31 +175,32 @@ def as_document(
     return {
         **vars(named),
         "channels_below": below,
-        "stream": None if explanation is None else explanation.stream,
-        "watches": [] if explanation is None else explanation.watches,
+        "stream": None if explanation is None else plain_fields(explanation.stream),
+        "readers": [] if explanation is None else explanation.watches,
         "topics": list(topics),
     }
 
 
 def say_asked(title: str, asked: AskedScan, *, as_json: bool) -> None:
-    """Say that a scan was asked for, and what may keep it from beginning."""
-    state = "queued" if asked.new else "under way already; it goes on at once"
+    """Say that a scan was requested, and what may keep it from starting."""
+    state = "queued" if asked.new else "already running; it continues now"
     typer.echo(f"A scan of {title} is {state}.", err=as_json)
     if not asked.reader:
-        typer.echo("No account reads this channel: `headgate channel add ACCOUNT` gives it one.", err=True)
+        typer.echo("No account reads this channel: assign one with `headgate channel add ACCOUNT`.", err=True)
     elif asked.reader_state != "active":
         typer.echo(
-            f"{asked.reader}, who reads it, is not active: `headgate account login {asked.reader}`.", err=True
+            f"{asked.reader}, which reads it, is not active: `headgate account login {asked.reader}`.",
+            err=True,
         )
 
 
 def holdings_in_words(holdings: Holdings) -> str:
-    """Return what hangs on a channel, as a list of counts."""
+    """Return what belongs to a channel, as a list of counts."""
     below = holdings.channels - 1
     parts = [
         count_of(below, "channel below it", "channels below it") if below else "",
         count_of(holdings.items, "item") if holdings.items else "",
-        count_of(holdings.sightings, "sighting") if holdings.sightings else "",
+        count_of(holdings.sightings, "file seen", "files seen") if holdings.sightings else "",
         count_of(holdings.misses, "failed item") if holdings.misses else "",
         f"the history of {count_of(holdings.scans, 'scan')}" if holdings.scans else "",
     ]

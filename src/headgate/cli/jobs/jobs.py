@@ -21,7 +21,7 @@ from headgate.storage.database import Tx
 from headgate.storage.jobs import dead_letters, engine
 from headgate.storage.jobs.dead_letters import DeadLetter
 
-app = typer.Typer(no_args_is_help=True, help="See jobs; retry or discard failed jobs.")
+app = typer.Typer(no_args_is_help=True, help="List jobs; retry or discard failed ones.")
 
 KindOption = Annotated[str | None, typer.Option("--kind", help="Only this kind.")]
 LetterIds = Annotated[
@@ -40,11 +40,11 @@ def list_jobs(
     kind: KindOption = None,
     queued: Annotated[bool, typer.Option("--queued", help="Queued and running jobs.")] = False,
     dead: Annotated[bool, typer.Option("--dead", help="Open failed jobs.")] = False,
-    completed: Annotated[bool, typer.Option("--completed", help="Jobs that ended not long ago.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Rows of each sort at most.")] = 20,
+    completed: Annotated[bool, typer.Option("--completed", help="Recently finished jobs.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum rows of each kind.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """List what is queued and running, what gave up, and what ended not long ago."""
+    """List queued, running, failed and recently finished jobs."""
     everything = not (queued or dead or completed)
 
     async def look(context: CommandContext) -> None:
@@ -127,7 +127,7 @@ def retry(
 def discard(
     references: LetterIds = None, *, every: All = False, kind: KindOption = None, yes: Yes = False
 ) -> None:
-    """Discard failed jobs; their work is not done until something else triggers it."""
+    """Discard failed jobs; their work waits until something else triggers it."""
 
     async def discard_all(context: CommandContext) -> None:
         chosen = await _choose(context, references, every=every, kind=kind)
@@ -144,9 +144,7 @@ def discard(
 def keep(
     reference: Annotated[str, typer.Argument(metavar="ID", help="The id of a failed job.")],
     *,
-    kept: Annotated[
-        bool, typer.Option("--keep/--no-keep", help="Keep it, or let it be pruned again.")
-    ] = True,
+    kept: Annotated[bool, typer.Option("--keep/--no-keep", help="Keep it, or allow pruning again.")] = True,
 ) -> None:
     """Keep a failed job forever."""
 
@@ -161,12 +159,12 @@ def keep(
 
 @app.command()
 def cancel(
-    kind: Annotated[str, typer.Argument(help="Kind of the job.")],
-    key: Annotated[str, typer.Argument(help="Key of the job.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of the job.")],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Key of the job.")],
 ) -> None:
-    """Cancel a queued or running job; what it does afterwards has no effect.
+    """Cancel a queued or running job; anything it does after that is ignored.
 
-    Work that is still due is woken again by the next tick.
+    If its work is still due, a new job starts within seconds.
     """
 
     async def take_away(context: CommandContext) -> None:

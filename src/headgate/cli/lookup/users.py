@@ -12,7 +12,7 @@ from headgate.storage.access.users import UserLine, list_users
 from headgate.storage.database import Tx
 
 UserOption = Annotated[
-    str, typer.Option("--user", metavar="USER", help="Whose; not needed where there is only one user.")
+    str, typer.Option("--user", metavar="USER", help="User; optional if there is only one.")
 ]
 
 

@@ -21,15 +21,15 @@ from headgate.storage.notifications.follows import Follow, Per, Subject, Switche
 
 app = typer.Typer(no_args_is_help=True, help="Choose what a user is notified of: series, channels, searches.")
 
-NoInApp = Annotated[bool, typer.Option("--no-in-app", help="Do not put it into the list on the pages.")]
-NoPush = Annotated[bool, typer.Option("--no-push", help="Do not push it out to addresses.")]
+NoInApp = Annotated[bool, typer.Option("--no-in-app", help="Do not show it on the notifications page.")]
+NoPush = Annotated[bool, typer.Option("--no-push", help="Do not push it.")]
 PerOption = Annotated[
     Per,
-    typer.Option("--per", help="Notify once a chapter, or once for each source."),
+    typer.Option("--per", help="Notify once per chapter, or once per source."),
 ]
 LanguagesOption = Annotated[
     list[str] | None,
-    typer.Option("--language", metavar="TAG", help="Only in this language (en, pt-br); may be repeated."),
+    typer.Option("--language", metavar="TAG", help="Only in this language (en, pt-br). Repeatable."),
 ]
 
 
@@ -91,7 +91,7 @@ def channel(
 @app.command()
 def search(
     words: Annotated[
-        list[str], typer.Argument(metavar="WORD…", help="Words that a title must hold, all of them.")
+        list[str], typer.Argument(metavar="WORD…", help="Words that the title must contain, all of them.")
     ],
     *,
     user: UserOption = "",
@@ -101,7 +101,7 @@ def search(
     language: LanguagesOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a user hear of everything new whose title holds these words, wherever it comes from."""
+    """Notify a user of everything new with these words in its title."""
 
     async def find(_tx: Tx) -> Subject:
         return Subject(search=" ".join(words))
@@ -160,7 +160,7 @@ def list_all(*, user: UserOption = "", as_json: AsJson = False) -> None:
 @app.command()
 def remove(
     follow: Annotated[
-        str, typer.Argument(metavar="FOLLOW", help="What is followed: its title, the words, or the id.")
+        str, typer.Argument(metavar="FOLLOW", help="Title, search words, or id of the follow.")
     ],
     *,
     user: UserOption = "",

@@ -33,8 +33,8 @@ _ENDING = 12
 @app.command("list")
 def list_all(
     *,
-    unread: Annotated[bool, typer.Option("--unread", help="Only what is not read yet.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Rows at most.")] = 50,
+    unread: Annotated[bool, typer.Option("--unread", help="Only unread ones.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Maximum rows.")] = 50,
     user: UserOption = "",
     as_json: AsJson = False,
 ) -> None:
@@ -80,7 +80,7 @@ def read(
         list[str] | None, typer.Argument(metavar="ID…", help="Ids, whole or the last 12 digits.")
     ] = None,
     *,
-    everything: Annotated[bool, typer.Option("--all", help="All that there is by now.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All.")] = False,
     user: UserOption = "",
     as_json: AsJson = False,
 ) -> None:
@@ -143,13 +143,13 @@ def settings(
         str, typer.Option("--zone", metavar="ZONE", help="The user's time zone, like Europe/Berlin.")
     ] = "",
     quiet: Annotated[
-        str, typer.Option("--quiet", metavar="FROM-TO", help="Push nothing then, like 22:00-07:00.")
+        str, typer.Option("--quiet", metavar="FROM-TO", help="Quiet hours, like 22:00-07:00.")
     ] = "",
     no_quiet: Annotated[bool, typer.Option("--no-quiet", help="No quiet hours.")] = False,
     user: UserOption = "",
     as_json: AsJson = False,
 ) -> None:
-    """Show or set a user's time zone and quiet hours; what comes in them is pushed when they end."""
+    """Show or set a user's time zone and quiet hours; pushes wait until they end."""
     if quiet and no_quiet:
         raise UserError("--quiet and --no-quiet exclude each other.", remedy="Take one of them.")
 

@@ -24,7 +24,7 @@ from headgate.storage.access.users import UserLine
 from headgate.storage.database import Tx
 from headgate.storage.notifications.push_addresses import PushAddress
 
-app = typer.Typer(no_args_is_help=True, help="Where notifications go out to: 100 and more services.")
+app = typer.Typer(no_args_is_help=True, help="Push notifications to 100 and more services.")
 
 _MAX = 10_000
 
@@ -37,15 +37,15 @@ def add(
         str | None,
         typer.Argument(
             metavar="URL",
-            help="As Apprise writes it, like ntfy://ntfy.sh/topic; `-` or none: it is asked for.",
+            help="Apprise URL, like ntfy://ntfy.sh/topic; with `-` or none you are asked for it.",
         ),
     ] = None,
     *,
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="What it is called here.")],
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the address.")],
     user: UserOption = "",
     as_json: AsJson = False,
 ) -> None:
-    """Add an address; it is kept sealed and never shown again."""
+    """Add an address; it is stored encrypted and never shown again."""
     given = _url(url)
 
     async def insert(context: CommandContext) -> None:
@@ -76,7 +76,7 @@ def _url(typed: str | None) -> str:
 
 @app.command("list")
 def list_all(*, user: UserOption = "", as_json: AsJson = False) -> None:
-    """List a user's addresses, and how pushing to them goes."""
+    """List a user's addresses and whether pushes arrive."""
 
     async def look(context: CommandContext) -> None:
         now = context.clock.now()
@@ -126,7 +126,7 @@ def _failed_last(one: PushAddress) -> bool:
 
 @app.command()
 def test(address: AddressArgument, *, user: UserOption = "", as_json: AsJson = False) -> None:
-    """Send a test message to an address now, and say what became of it."""
+    """Send a test message to an address and show the result."""
 
     async def send(context: CommandContext) -> None:
         addresses = _addresses(context)
@@ -150,13 +150,13 @@ def test(address: AddressArgument, *, user: UserOption = "", as_json: AsJson = F
 
 @app.command()
 def enable(address: AddressArgument, *, user: UserOption = "", as_json: AsJson = False) -> None:
-    """Let notifications go out to an address again, from now on."""
+    """Push to an address again, from now on."""
     _switch(address, user, enabled=True, as_json=as_json)
 
 
 @app.command()
 def disable(address: AddressArgument, *, user: UserOption = "", as_json: AsJson = False) -> None:
-    """Let nothing go out to an address; what comes meanwhile is not made up for."""
+    """Stop pushing to an address; missed notifications are not pushed later."""
     _switch(address, user, enabled=False, as_json=as_json)
 
 
@@ -175,7 +175,7 @@ def _switch(address: str, user: str, *, enabled: bool, as_json: bool) -> None:
 def remove(
     address: AddressArgument, *, user: UserOption = "", yes: Yes = False, as_json: AsJson = False
 ) -> None:
-    """Remove an address with its history; what was to go out to it does not."""
+    """Remove an address with its history and waiting pushes."""
 
     async def delete(context: CommandContext) -> None:
         addresses = _addresses(context)
@@ -197,11 +197,11 @@ def remove(
 def history(
     address: AddressArgument,
     *,
-    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Rows at most.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Maximum rows.")] = 20,
     user: UserOption = "",
     as_json: AsJson = False,
 ) -> None:
-    """Show what went out to an address, newest first, and what became of it."""
+    """Show the pushes to an address, newest first, and their results."""
 
     async def look(context: CommandContext) -> None:
         addresses = _addresses(context)
@@ -236,7 +236,7 @@ def history(
 def repeat(
     address: AddressArgument, *, user: UserOption = "", yes: Yes = False, as_json: AsJson = False
 ) -> None:
-    """Send the newest message again that failed or may not have arrived."""
+    """Resend the newest push that failed or may not have arrived."""
 
     async def send(context: CommandContext) -> None:
         addresses = _addresses(context)

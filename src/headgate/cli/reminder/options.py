@@ -37,26 +37,24 @@ ALL_DAY = "all-day"
 class PlanOptions:
     """The options of `create` and `edit`; None is what was left out."""
 
-    title: Annotated[str | None, typer.Option("--title", help="What the reminder is called.")] = None
+    title: Annotated[str | None, typer.Option("--title", help="Title of the reminder.")] = None
     account: Annotated[
-        str | None, typer.Option("--account", metavar="ACCOUNT", help="The account that sends.")
+        str | None, typer.Option("--account", metavar="ACCOUNT", help="Account to send from.")
     ] = None
     text: Annotated[
         list[str] | None,
-        typer.Option(
-            "--text", help="A message; {group}, {date} and others stand for what they say. Repeatable."
-        ),
+        typer.Option("--text", help="Text of a message; may contain {group}, {date} and others. Repeatable."),
     ] = None
     media: Annotated[
         list[Path] | None,
         typer.Option(
             "--media",
             metavar="FILE",
-            help="A picture or file as a message; the order of all is kept. Repeatable.",
+            help="Picture or file to send as a message. Repeatable.",
         ),
     ] = None
     caption: Annotated[
-        list[str] | None, typer.Option("--caption", help="The text of the --media before it.")
+        list[str] | None, typer.Option("--caption", help="Caption of the --media before it.")
     ] = None
     target: Annotated[
         list[str] | None,
@@ -96,11 +94,9 @@ class PlanOptions:
     ] = None
     at_close: Annotated[
         Literal["stop", "carry"] | None,
-        typer.Option(help="When the window closes: skip the rest, or go on in the next one."),
+        typer.Option(help="When the window closes: skip the rest, or carry it into the next."),
     ] = None
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would come of it, and keep nothing.")
-    ] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result without saving it.")] = False
     as_json: AsJson = False
 
     def parts(self, ctx: typer.Context) -> list[TypedPart]:

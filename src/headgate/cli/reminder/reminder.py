@@ -24,7 +24,7 @@ from headgate.outflow.reminders.previews import preview as preview_of
 from headgate.storage.database import Tx
 from headgate.storage.reminders.reminder_overview import list_reminders
 
-app = typer.Typer(no_args_is_help=True, help="Plan messages to groups; show, pause, copy, remove plans.")
+app = typer.Typer(no_args_is_help=True, help="Schedule messages to groups.")
 
 
 app.command(cls=PartsCommand)(create)
@@ -38,9 +38,9 @@ app.command()(cancel)
 def list_all(
     *,
     state: Annotated[
-        Literal["active", "paused", "archived"] | None, typer.Option(help="Only those in this state.")
+        Literal["active", "paused", "archived"] | None, typer.Option(help="Only in this state.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Rows at most.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Maximum rows.")] = 100,
     as_json: AsJson = False,
 ) -> None:
     """List reminders, newest first."""
@@ -58,7 +58,7 @@ def list_all(
 
 @app.command()
 def show(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
-    """Show a reminder with all that belongs to it."""
+    """Show a reminder with its messages, targets and schedule."""
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -105,7 +105,7 @@ def pause(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def resume(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
-    """Resume a reminder; missed sends are not made up for."""
+    """Resume a reminder; missed sends are not sent later."""
 
     async def change(tx: Tx, context: CommandContext, reminder_id: UUID) -> str:
         now: datetime = context.clock.now()
@@ -136,7 +136,7 @@ def duplicate(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
 def archive(
     reminder: ReminderArgument,
     *,
-    undo: Annotated[bool, typer.Option("--undo", help="Take it out again; it is paused then.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Restore it, paused.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Archive a reminder with its history; it is not sent any more."""

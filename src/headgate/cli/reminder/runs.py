@@ -22,11 +22,11 @@ from headgate.outflow.reminders.runs import UnderWay, make_run, make_test_run
 from headgate.outflow.sending import controls
 from headgate.storage.sending.run_overview import list_active_runs
 
-Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended, and show how far it is.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for the run to end and show its progress.")]
 
 
 def run(reminder: ReminderArgument, *, wait: Wait = False, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Send a reminder now, whatever its schedule says; inside its delivery window all the same."""
+    """Send a reminder now, whatever its schedule says, but within its delivery window."""
 
     async def begin(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -47,10 +47,10 @@ def test(
     reminder: ReminderArgument,
     *,
     target: Annotated[str, typer.Option(metavar="TARGET", help="Key or title of the group to send to.")],
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not stay until it was sent.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until it is sent.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Send a reminder to one group now, before everything else and at any hour."""
+    """Send a reminder to one group now, ahead of everything else and at any hour."""
 
     async def begin(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -66,7 +66,7 @@ def test(
 
 
 def cancel(reminder: ReminderArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Cancel the run of a reminder that is under way; `pause` keeps the next ones from beginning."""
+    """Cancel the current run of a reminder; `pause` also stops later ones."""
 
     async def stop(context: CommandContext) -> None:
         async with context.database.transaction() as tx:

@@ -30,9 +30,9 @@ Plan = Callable[[Tx, CommandContext], Awaitable[tuple[UUID | None, Draft]]]
 
 @takes_plan
 def create(ctx: typer.Context, *, options: PlanOptions) -> None:
-    """Plan a reminder, and show when it is sent and what the groups will read.
+    """Create a reminder, and show when it is sent and what the groups will read.
 
-    Its messages are sent in the order in which --text and --media are given.
+    Messages are sent in the order of --text and --media.
     """
     parts = options.parts(ctx)
 
@@ -44,9 +44,9 @@ def create(ctx: typer.Context, *, options: PlanOptions) -> None:
 
 @takes_plan
 def edit(ctx: typer.Context, reminder: ReminderArgument, *, options: PlanOptions) -> None:
-    """Change what is given, and leave the rest as it is.
+    """Change the given parts of a reminder, and keep the rest.
 
-    Messages replace all messages, and targets and lists all of both. A run under way goes on as it began.
+    New messages replace all old ones; so do targets and lists. A run in progress does not change.
     """
     parts = options.parts(ctx)
 

@@ -29,13 +29,13 @@ TargetsArgument = Annotated[
 AccountOption = Annotated[
     str, typer.Option("--account", metavar="ACCOUNT", help="An account on the targets' platform.")
 ]
-Limit = Annotated[int, typer.Option(min=1, max=_ALL, help="Rows at most.")]
+Limit = Annotated[int, typer.Option(min=1, max=_ALL, help="Maximum rows.")]
 
 
 @app.command("list")
 def list_targets(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORD…", help="Words that the title must hold.")
+        list[str] | None, typer.Argument(metavar="WORD…", help="Words that the title must contain.")
     ] = None,
     *,
     account: Annotated[
@@ -44,7 +44,7 @@ def list_targets(
     limit: Limit = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List targets by title, all or those whose title holds every word."""
+    """List targets by title: all, or those whose title contains every word."""
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -72,7 +72,7 @@ def list_targets(
 
 @app.command()
 def refresh(account: AccountArgument, *, as_json: AsJson = False) -> None:
-    """Ask the platform where an account can write to."""
+    """Refresh the list of groups that an account can write to."""
 
     async def ask(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -119,7 +119,7 @@ def lists(*, as_json: AsJson = False) -> None:
 
 @app.command("list-show")
 def show_list(name: ListArgument, *, limit: Limit = 100, as_json: AsJson = False) -> None:
-    """Show who is in a list, in the order in which they are sent to."""
+    """Show the targets of a list, in sending order."""
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -142,13 +142,13 @@ def show_list(name: ListArgument, *, limit: Limit = 100, as_json: AsJson = False
 
 @app.command("list-save")
 def save_list(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a list, new or known.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a new or existing list.")],
     references: TargetsArgument = None,
     *,
     account: AccountOption = "",
     as_json: AsJson = False,
 ) -> None:
-    """Put targets into a list, behind those that are in it; a new name makes a list."""
+    """Add targets to the end of a list; a new name creates the list."""
 
     async def save(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -174,7 +174,7 @@ def remove_members(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take targets out of a list; the list stays."""
+    """Remove targets from a list; the list stays."""
     if not references:
         raise UserError("Which targets?", remedy="Name those to take out, or delete the list: list-delete.")
 
@@ -206,7 +206,7 @@ def rename_list(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Give a list another name; reminders that send to it still do."""
+    """Rename a list; its reminders keep sending to it."""
 
     async def rename(context: CommandContext) -> None:
         async with context.database.transaction() as tx:

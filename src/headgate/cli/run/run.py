@@ -32,7 +32,7 @@ from headgate.storage.sending.run_overview import (
 
 app = typer.Typer(no_args_is_help=True, help="Show runs of reminders; pause, resume, cancel, retry them.")
 
-Limit = Annotated[int, typer.Option(min=1, max=100_000, help="Rows at most.")]
+Limit = Annotated[int, typer.Option(min=1, max=100_000, help="Maximum rows.")]
 Change = Callable[[Tx, CommandContext, RunLine], Awaitable[str]]
 """Changes a run and returns what it is now."""
 
@@ -40,16 +40,14 @@ Change = Callable[[Tx, CommandContext, RunLine], Awaitable[str]]
 @app.command("list")
 def list_all(
     *,
-    reminder: Annotated[
-        str, typer.Option(metavar="REMINDER", help="Only of this reminder: title or id.")
-    ] = "",
-    account: Annotated[str, typer.Option(metavar="ACCOUNT", help="Only of this account.")] = "",
+    reminder: Annotated[str, typer.Option(metavar="REMINDER", help="Only this reminder: title or id.")] = "",
+    account: Annotated[str, typer.Option(metavar="ACCOUNT", help="Only this account.")] = "",
     state: Annotated[
         list[str] | None, typer.Option(metavar="STATE", help="Only in this state; repeatable.")
     ] = None,
-    active: Annotated[bool, typer.Option("--active", help="Only those that have not ended.")] = False,
+    active: Annotated[bool, typer.Option("--active", help="Only unfinished runs.")] = False,
     limit: Limit = 50,
-    below: Annotated[str, typer.Option(metavar="RUN", help="Only older ones: the next page.")] = "",
+    below: Annotated[str, typer.Option(metavar="RUN", help="Only older than this one (next page).")] = "",
     as_json: AsJson = False,
 ) -> None:
     """List runs, newest first."""
@@ -90,9 +88,11 @@ def show(
     *,
     watch: Annotated[
         bool | None,
-        typer.Option("--watch/--no-watch", help="Stay until it has ended; by itself while it is being sent."),
+        typer.Option(
+            "--watch/--no-watch", help="Wait until it ends; the default in a terminal while it is being sent."
+        ),
     ] = None,
-    deliveries: Annotated[bool, typer.Option("--deliveries", help="List what came of each group.")] = False,
+    deliveries: Annotated[bool, typer.Option("--deliveries", help="List the result of each group.")] = False,
     state: Annotated[
         DeliveryState | None,
         typer.Option(
@@ -103,7 +103,7 @@ def show(
     limit: Limit = 100,
     as_json: AsJson = False,
 ) -> None:
-    """Show how far a run is and what came of it; a bar while it is being sent."""
+    """Show the progress and result of a run."""
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -135,7 +135,7 @@ def _moves(context: CommandContext, run: RunLine) -> bool:
 
 @app.command()
 def pause(run: RunArgument, *, as_json: AsJson = False) -> None:
-    """Send nothing more of a run until it is resumed; its window closes all the same."""
+    """Pause a run; its delivery window still closes on time."""
 
     async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
         del context
@@ -147,7 +147,7 @@ def pause(run: RunArgument, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def resume(run: RunArgument, *, as_json: AsJson = False) -> None:
-    """Let a paused run go on where it stopped."""
+    """Resume a paused run where it stopped."""
 
     async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
         await controls.resume(tx, known.id, now=context.clock.now())
@@ -158,7 +158,7 @@ def resume(run: RunArgument, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def cancel(run: RunArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Send nothing more of a run, ever; what is on its way arrives."""
+    """Cancel a run; messages already on their way still arrive."""
 
     async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
         await controls.cancel(tx, known.id, now=context.clock.now())
@@ -173,14 +173,14 @@ def cancel(run: RunArgument, *, yes: Yes = False, as_json: AsJson = False) -> No
 def retry(
     run: RunArgument,
     *,
-    skipped: Annotated[bool, typer.Option("--skipped", help="Also what was skipped.")] = False,
+    skipped: Annotated[bool, typer.Option("--skipped", help="Also retry what was skipped.")] = False,
     uncertain: Annotated[
-        bool, typer.Option("--uncertain", help="Also what may have arrived: it may arrive twice.")
+        bool, typer.Option("--uncertain", help="Also what may have arrived; it may arrive twice.")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Send again what failed in a run that has ended; what was sent is not sent again."""
+    """Retry what failed in a finished run; what was sent is not sent again."""
 
     async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
         now = context.clock.now()
@@ -198,7 +198,7 @@ def resolve(
     *,
     arrived: Annotated[
         bool | None,
-        typer.Option("--arrived/--again", help="The message is in the group, or it is to be sent again."),
+        typer.Option("--arrived/--again", help="The message arrived, or must be sent again."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -215,20 +215,20 @@ def resolve(
     _change(run, change, as_json=as_json)
 
 
-@app.command()
-def remainder(
+@app.command("send-rest")
+def send_rest(
     run: RunArgument,
     account: AccountArgument,
     *,
     include_uncertain: Annotated[
-        bool, typer.Option("--include-uncertain", help="Also what may have arrived: it may arrive twice.")
+        bool, typer.Option("--include-uncertain", help="Also what may have arrived; it may arrive twice.")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Send the rest of a run from another account."""
 
-    async def pass_on(context: CommandContext) -> None:
+    async def send(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             known = await get_named_run(tx, run)
             other = await get_account(tx, account)
@@ -255,7 +255,7 @@ def remainder(
         if story.outlook is not None:
             say_outlook(story.outlook)
 
-    with_database(pass_on)
+    with_database(send)
 
 
 def _change(reference: str, change: Change, *, as_json: bool, question: str = "", yes: bool = False) -> None:

@@ -37,7 +37,7 @@ _MAX_IN_A_LINE = 5
 PatternOption = Annotated[
     str,
     typer.Option(
-        "--pattern", metavar="PATTERN", help="Only entries with such a title, like 'One Piece {number}*'."
+        "--pattern", metavar="PATTERN", help="Only entries with a title like 'One Piece {number}*'."
     ),
 ]
 PickOption = Annotated[
@@ -84,11 +84,11 @@ def add(
         str,
         typer.Option(metavar="PLATFORM", help="Where to search: mangadex, feeds; simulated in a demo."),
     ] = "",
-    title: Annotated[str, typer.Option(help="What the series is to be called here.")] = "",
+    title: Annotated[str, typer.Option(help="Title of the series.")] = "",
     to: ToOption = "",
     pattern: PatternOption = "",
     language: Annotated[
-        str, typer.Option(metavar="TAG", help="Language of entries that do not tell theirs, like en.")
+        str, typer.Option(metavar="TAG", help="Language of entries that do not name one, like en.")
     ] = "",
     pick: PickOption = None,
     follow: Annotated[
@@ -96,7 +96,7 @@ def add(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Find a series and follow its source; with --to it is one more source of a series that is there."""
+    """Find a series and follow it; with --to, add it as another source of an existing series."""
     if to and title:
         raise UserError("--to names a series that has its title.", remedy="Leave --title out.")
     wish = AddOptions(

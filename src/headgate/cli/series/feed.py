@@ -27,6 +27,7 @@ from headgate.cli.series.adding import (
 )
 from headgate.domain.errors import UserError
 from headgate.domain.listings.opml import MAX_BYTES
+from headgate.domain.words.frequency import frequency_word
 from headgate.domain.words.times import relative
 from headgate.intake.listings.opml import Imported, OpmlLists
 from headgate.intake.listings.series import remove_feed
@@ -35,25 +36,26 @@ from headgate.storage.channels.requests import count_holdings
 from headgate.storage.listings.listing_overview import ListingState, list_listings
 from headgate.storage.listings.listings import list_sources
 
-app = typer.Typer(no_args_is_help=True, help="Follow feeds (RSS, Atom, JSON); take lists of them in and out.")
+app = typer.Typer(no_args_is_help=True, help="Follow feeds (RSS, Atom, JSON); import and export OPML.")
 
 _MAX = 100_000
 _MAX_REFUSALS = 20
 
-FeedArgument = Annotated[
-    str, typer.Argument(metavar="FEED", help="Title, address or id of a feed that is followed.")
-]
+FeedArgument = Annotated[str, typer.Argument(metavar="FEED", help="Title, address or id of a feed.")]
 
 
 @app.command()
 def add(
     address: Annotated[
-        str, typer.Argument(metavar="ADDRESS", help="Address of a feed, or of a page that names one.")
+        str, typer.Argument(metavar="ADDRESS", help="Address of a feed, or of a page that links to one.")
     ],
     *,
-    title: Annotated[str, typer.Option(help="What the feed is called here, instead of its own name.")] = "",
+    title: Annotated[str, typer.Option(help="Title to show instead of the feed's own.")] = "",
     series: Annotated[
-        str, typer.Option("--series", metavar="TITLE", help="Its entries are chapters of a series so called.")
+        str,
+        typer.Option(
+            "--series", metavar="TITLE", help="Treat its entries as chapters of a new series with this title."
+        ),
     ] = "",
     to: ToOption = "",
     pattern: PatternOption = "",
@@ -62,7 +64,7 @@ def add(
 ) -> None:
     """Follow a feed; its entries become posts, or chapters of a series with --series, --to or --pattern."""
     if series and to:
-        raise UserError("--series makes a series, --to names one.", remedy="Take one of them.")
+        raise UserError("--series creates a series, --to names an existing one.", remedy="Use one of them.")
     wish = AddOptions(
         address, platform=FEEDS, title=title, series_title=series, to=to, pattern=pattern, pick=pick
     )
@@ -76,10 +78,10 @@ def add(
 @app.command("list")
 def list_all(
     *,
-    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Rows at most.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Maximum rows.")] = 1000,
     as_json: AsJson = False,
 ) -> None:
-    """List feeds with how they do: what is wrong, how often they are checked, when they last answered."""
+    """List feeds: whether they work, how often they are checked, when they last answered."""
 
     async def look(context: CommandContext) -> None:
         now = context.clock.now()
@@ -107,29 +109,29 @@ def list_all(
 
 def _print_feeds(feeds: Sequence[ListingState], now: datetime) -> None:
     print_table(
-        ["feed", "state", "tier", "last success", "next check"],
+        ["feed", "state", "checked", "last success", "next check"],
         [
             (
                 mask_url(one.title),
                 listing_text.state_word(one, now),
-                one.tier + (" (pinned)" if one.tier_pinned else ""),
+                frequency_word(one.tier) + (" (chosen)" if one.tier_pinned else ""),
                 "never" if one.succeeded_at is None else relative(one.succeeded_at, now),
-                listing_text.next_look(one, now),
+                listing_text.next_check(one, now),
             )
             for one in feeds
         ],
-        empty="No feed is followed yet: `headgate feed add ADDRESS` follows one, `feed import` a whole list.",
+        empty="No feeds yet. Add one with `headgate feed add ADDRESS`, or import a list with `feed import`.",
     )
     troubled = [(one, wrong) for one in feeds if (wrong := listing_text.trouble(one, now))]
     for one, wrong in troubled:
         typer.echo(f"{mask_url(one.title)}: {wrong.rstrip('.')}.")
     if troubled:
-        typer.echo("`headgate explain FEED` says more, `headgate series check FEED` tries it now.")
+        typer.echo("`headgate explain FEED` says more; `headgate series check FEED` tries it now.")
 
 
 @app.command()
 def remove(feed: FeedArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Stop following a feed, and delete the posts and releases that came from it."""
+    """Stop following a feed, and delete its posts and releases."""
 
     async def delete(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -138,7 +140,7 @@ def remove(feed: FeedArgument, *, yes: Yes = False, as_json: AsJson = False) -> 
             holdings = await count_holdings(tx, [named.id])
         title = mask_url(named.title)
         posts = count_of(holdings.items, "post")
-        cut = f" and the releases that it brought to {_names([one.series_title for one in brings])}"
+        cut = f" and its releases in {_names([one.series_title for one in brings])}"
         confirm(f"Remove {title} with {posts}{cut if brings else ''}?", yes=yes)
         async with context.database.transaction() as tx:
             await remove_feed(tx, named.id, now=context.clock.now())
@@ -160,12 +162,12 @@ def take(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Follow all feeds of an OPML file; those that are followed already stay as they are."""
+    """Follow all feeds of an OPML file; feeds that you already follow stay as they are."""
     document = _read(file)
 
     async def work(context: CommandContext) -> None:
         async with open_sources(context, FEEDS) as sources:
-            with working("Taking the list in…"):
+            with working("Importing…"):
                 taken = await OpmlLists(sources).take(document)
         if as_json:
             print_json(_as_document(taken))
@@ -200,10 +202,10 @@ def _feed(url: str, title: str) -> dict[str, str]:
 
 def _say_taken(taken: Imported) -> None:
     new = count_of(len(taken.added), "feed is", "feeds are")
-    known = f"; {count_of(len(taken.known), 'was', 'were')} followed before" if taken.known else ""
+    known = f"; {count_of(len(taken.known), 'was', 'were')} already followed" if taken.known else ""
     typer.echo(f"{new} new{known}.")
     if taken.added:
-        typer.echo("They are checked from now on, host by host; watch them with `headgate feed list`.")
+        typer.echo("They are being checked, site by site; see `headgate feed list`.")
     for one in taken.refused[:_MAX_REFUSALS]:
         typer.echo(f"Not followed: {mask_url(one.feed.url)}: {one.reason}", err=True)
     if len(taken.refused) > _MAX_REFUSALS:
@@ -214,15 +216,15 @@ def _say_taken(taken: Imported) -> None:
 @app.command()
 def export(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Where to; standard output if not given.")
+        Path | None, typer.Argument(metavar="FILE", help="File to write; standard output if omitted.")
     ] = None,
     *,
     with_secrets: Annotated[
-        bool, typer.Option("--with-secrets", help="With the logins and tokens in addresses.")
+        bool, typer.Option("--with-secrets", help="Include the logins and tokens in addresses.")
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Write all feeds as OPML, with the series that they bring."""
+    """Write all feeds as OPML, with their series."""
     if file is not None and file.exists():
         confirm(f"Replace {file}?", yes=yes)
 
@@ -236,6 +238,6 @@ def export(
             file.write_text(document, encoding="utf-8")
         except OSError as error:
             raise UserError(f"{file} cannot be written: {error.strerror or error}.") from error
-        typer.echo(f"The feeds are in {file}.")
+        typer.echo(f"Feeds written to {file}.")
 
     with_database(work)

@@ -21,14 +21,14 @@ from headgate.outflow.notifications import reading
 def read(
     series: SeriesArgument, chapter: ChapterArgument, *, user: UserOption = "", as_json: AsJson = False
 ) -> None:
-    """Note that a user has read a chapter and all before it."""
+    """Mark a chapter and all before it as read."""
     _mark(series, chapter, user, is_read=True, as_json=as_json)
 
 
 def unread(
     series: SeriesArgument, chapter: ChapterArgument, *, user: UserOption = "", as_json: AsJson = False
 ) -> None:
-    """Note that a user has not read a chapter, nor what comes after it."""
+    """Mark a chapter and all after it as unread."""
     _mark(series, chapter, user, is_read=False, as_json=as_json)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 import typer
@@ -26,8 +26,8 @@ from headgate.cli.series import tables as series_tables
 from headgate.cli.series.adding import add
 from headgate.cli.series.reading import read, unread
 from headgate.cli.series.tables import Shown
-from headgate.domain.streams.schedule import Tier
 from headgate.domain.text import containing
+from headgate.domain.words.frequency import FREQUENCY_SET, FrequencyChoice
 from headgate.intake.listings import series as actions
 from headgate.kernel.logs import mask_url
 from headgate.outflow.notifications import follows, reading
@@ -37,11 +37,10 @@ from headgate.storage.listings.listing_overview import get_listing_states
 from headgate.storage.listings.series import NOBODY, Series, SeriesName
 from headgate.storage.notifications.follows import Subject
 
-app = typer.Typer(no_args_is_help=True, help="Follow series over all their sources; read, check, remove.")
+app = typer.Typer(no_args_is_help=True, help="Follow series from one or more sources.")
 
 _PAGE = 1000
 _MAX = 100_000
-_TIERS: dict[str, Tier | None] = {"hot": "HOT", "warm": "WARM", "cold": "COLD", "auto": None}
 
 app.command()(add)
 
@@ -49,13 +48,13 @@ app.command()(add)
 @app.command("list")
 def list_all(
     *,
-    search: Annotated[str, typer.Option(metavar="TEXT", help="Only titles that hold this.")] = "",
+    search: Annotated[str, typer.Option(metavar="TEXT", help="Only titles that contain this.")] = "",
     followed: Annotated[
         str, typer.Option("--followed", metavar="USER", help="Only what this user follows.")
     ] = "",
     user: UserOption = "",
-    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Rows at most.")] = 100,
-    everything: Annotated[bool, typer.Option("--all", help="All of them, however many.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Maximum rows.")] = 100,
+    everything: Annotated[bool, typer.Option("--all", help="Show all.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List series by title, with their latest chapter and unread chapters."""
@@ -105,7 +104,7 @@ def show(
     series: SeriesArgument,
     *,
     user: UserOption = "",
-    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Chapters at most.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=_MAX, help="Maximum chapters.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Show a series: its sources, newest chapters, and what is unread."""
@@ -148,7 +147,7 @@ def rename(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Give a series another title; no source ever changes it back."""
+    """Rename a series; sources never change the new title."""
 
     async def change(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -164,7 +163,7 @@ def rename(
 
 @app.command()
 def remove(series: SeriesArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Delete a series with its chapters and everybody's reading, and the sources that only it has."""
+    """Delete a series with its chapters, everyone's progress, and sources that only it uses."""
 
     async def delete(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -239,27 +238,25 @@ async def _check(tx: Tx, name: str, *, now: datetime) -> tuple[str, list[UUID]]:
 
 
 @app.command()
-def pin(
+def frequency(
     source: ListingArgument,
-    tier: Annotated[
-        Literal["hot", "warm", "cold", "auto"],
-        typer.Argument(metavar="hot|warm|cold|auto", help="How often; with `auto` Headgate decides."),
+    choice: Annotated[
+        FrequencyChoice,
+        typer.Argument(metavar="FREQUENCY", help="often, normal, rarely, or automatic (Headgate decides)."),
     ],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Set how often a source is checked; with `auto` Headgate decides."""
+    """Set how often a source is checked."""
 
     async def change(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             listing = await get_listing(tx, source)
-            await actions.pin_source(tx, listing.id, _TIERS[tier], now=context.clock.now())
+            await actions.set_frequency(tx, listing.id, choice, now=context.clock.now())
         if as_json:
-            print_json({"channel_id": listing.id, "tier": _TIERS[tier], "tier_pinned": tier != "auto"})
-        elif tier == "auto":
-            typer.echo(f"{listing.title} is checked by its own rhythm again.")
+            print_json({"channel_id": listing.id, "frequency": choice})
         else:
-            typer.echo(f"{listing.title} is {tier.upper()} from now on, whatever its rhythm.")
+            typer.echo(f"{listing.title}: {FREQUENCY_SET[choice]}")
 
     with_database(change)
 

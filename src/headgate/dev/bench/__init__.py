@@ -13,7 +13,7 @@ from headgate.cli.output import AsJson, print_json
 if TYPE_CHECKING:
     from headgate.dev.bench.measuring import Report
 
-app = typer.Typer(no_args_is_help=True, help="Measure, each figure beside its floor.")
+app = typer.Typer(no_args_is_help=True, help="Run benchmarks.")
 
 Check = Annotated[bool, typer.Option("--check", help="Exit with 1 if a bound is missed.")]
 Rounds = Annotated[int, typer.Option(min=1, help="How often each rate is measured; the median counts.")]

@@ -166,7 +166,7 @@ def next_look(
     shortest_s: float = 300.0,
 ) -> NextPoll:
     """Return when to look next: in the tier's time, or when a release is expected if that is sooner."""
-    tier_s = {"HOT": knobs.hot_s, "WARM": knobs.warm_s, "COLD": knobs.cold_s}[tier]
+    tier_s = {"HOT": knobs.often_s, "WARM": knobs.normal_s, "COLD": knobs.rarely_s}[tier]
     asked_s = min(rest_s, MAX_REST_S) if rest_s is not None and rest_s > 0 else 0.0
     least_s = max(shortest_s, asked_s)
     wait_s = max(least_s, min(tier_s, MAX_REST_S))

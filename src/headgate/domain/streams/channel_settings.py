@@ -95,9 +95,9 @@ class ChannelSettings(BaseModel):
     every_nth: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, description="By how much it is multiplied then; 1: never longer."
     )
-    hot_s: Interval | None = Field(default=None, description="Interval of busy streams, in seconds.")
-    warm_s: Interval | None = Field(default=None, description="Interval of ordinary streams, in seconds.")
-    cold_s: Interval | None = Field(default=None, description="Interval of quiet streams, in seconds.")
+    often_s: Interval | None = Field(default=None, description="Interval of busy streams, in seconds.")
+    normal_s: Interval | None = Field(default=None, description="Interval of ordinary streams, in seconds.")
+    rarely_s: Interval | None = Field(default=None, description="Interval of quiet streams, in seconds.")
     live_s: Interval | None = Field(default=None, description="Interval while a listener hears the stream.")
 
     @field_validator("max_size_bytes")
@@ -108,10 +108,10 @@ class ChannelSettings(BaseModel):
             raise ValueError(f"must not be below min_size_bytes, which is {least}")
         return value
 
-    @field_validator("warm_s", "cold_s")
+    @field_validator("normal_s", "rarely_s")
     @classmethod
     def _in_order(cls, value: float | None, info: ValidationInfo) -> float | None:
-        quicker = "hot_s" if info.field_name == "warm_s" else "warm_s"
+        quicker = "often_s" if info.field_name == "normal_s" else "normal_s"
         least = info.data.get(quicker)
         if value is not None and least is not None and value < least:
             raise ValueError(f"must not be below {quicker}, which is {least:g}")

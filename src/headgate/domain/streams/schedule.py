@@ -111,7 +111,7 @@ def interval_s(stand: StreamFacts, knobs: Knobs) -> float:
     """Return how long a stream rests when all is well."""
     if stand.live:
         return knobs.live_s
-    tier_s = {"HOT": knobs.hot_s, "WARM": knobs.warm_s, "COLD": knobs.cold_s}[stand.tier]
+    tier_s = {"HOT": knobs.often_s, "WARM": knobs.normal_s, "COLD": knobs.rarely_s}[stand.tier]
     return tier_s * knobs.every_nth if stand.idle_scans >= knobs.idle_threshold else tier_s
 
 

@@ -15,9 +15,9 @@ class Knobs:
     """After so many truly idle scans in a row the interval is multiplied."""
     every_nth: int = 5
     """By so much."""
-    hot_s: float = 300.0
-    warm_s: float = 1800.0
-    cold_s: float = 14_400.0
+    often_s: float = 300.0
+    normal_s: float = 1800.0
+    rarely_s: float = 14_400.0
     live_s: float = 14_400.0
     """With a healthy live listener the schedule is only a safety net."""
 

@@ -13,12 +13,12 @@ from headgate.domain.streams.schedule_knobs import Knobs
 
 HealthKind = Literal["good", "new", "warn", "bad", "off"]
 Trouble = Literal["gone", "limited", "partial", "blind", "paced"]
-"""Gone for good, told to wait, not read whole, with a server that hides news, or in a long line."""
+"""Gone for good, asked to wait, read only in part, with a server that hides changes, or kept waiting."""
 
 
 @dataclass(frozen=True)
 class TroubleWords:
-    """What is wrong with some feeds and series, and what helps."""
+    """A problem with some feeds and series, and how to fix it."""
 
     finding: str
     remedy: str
@@ -31,22 +31,22 @@ TROUBLES: dict[Trouble, TroubleWords] = {
         "Gone for good (410): {feeds}.", "Remove them, or check them once more.", "headgate feed remove"
     ),
     "limited": TroubleWords(
-        "Their servers asked us to wait: {feeds}.",
-        "They are checked again by themselves, after a day at most.",
+        "Their sites asked us to wait: {feeds}.",
+        "They are checked again automatically, within a day.",
         "headgate hosts",
     ),
     "partial": TroubleWords(
-        "Not read whole: {feeds}.",
-        "See what is missing, and which setting helps.",
+        "Read only in part: {feeds}.",
+        "See what is missing and which setting helps.",
         "headgate explain",
     ),
     "blind": TroubleWords(
-        "Their servers said that nothing had changed although something had: {feeds}.",
-        "They are fetched whole each time, so nothing is missed. Tell the people who run them.",
+        "Their servers report “not changed” although there are new entries: {feeds}.",
+        "They are now fetched in full each time, so nothing is lost. Tell the people who run them.",
     ),
     "paced": TroubleWords(
-        "Waiting for more than ten minutes, because their site is not asked faster: {feeds}.",
-        "Raise the pace of a site that allows it.",
+        "Waiting for more than ten minutes because of the pace of their site: {feeds}.",
+        "Raise the pace if the site allows it.",
         "headgate hosts pace SITE N",
     ),
 }
@@ -54,41 +54,41 @@ TROUBLES: dict[Trouble, TroubleWords] = {
 _REASONS = {
     "disabled": "it is switched off",
     "asked": "a person asked for it",
-    "gone": "the source says that it is gone for good",
+    "gone": "the site reports it as gone for good",
     "no_reader": "no account can read it at the moment",
-    "host_open": "its site does not answer, and is retried later",
-    "breaker_open": "reading it failed, and it is retried later",
-    "resting": "the source asked us to wait",
+    "host_open": "its site does not answer and is retried later",
+    "breaker_open": "reading it failed; it is retried later",
+    "resting": "its site asked us to wait",
     "never_polled": "it was never checked",
     "due": "it is due",
     "interval": "it is due",
     "expected": "something new is expected then",
-    "source_rest": "the source asked us to wait until then",
+    "source_rest": "its site asked us to wait until then",
     "failing": "the last check failed",
     "failed": "the last check failed",
-    "paced": "its site is not asked faster, and others are before it",
-    "limited": "its site asked us to wait, for a day at most",
+    "paced": "other sources of its site are checked first, at the pace of the site",
+    "limited": "its site asked us to wait, a day at most",
 }
 
 
 _TIER_REASONS = {
-    "new": "Too little is known yet of when it publishes.",
-    "burst": "Several came within a day.",
-    "daily_due": "It publishes about every day, and the next is expected about now.",
-    "daily_resting": "It publishes about every day, and the next is not due yet.",
-    "weekly_due": "It publishes at regular times, and the next is expected about now.",
-    "weekly_resting": "It publishes at regular times, and the next is not due yet.",
-    "late": "The next was expected before now and has not come.",
+    "new": "Not enough is known yet about when it publishes.",
+    "burst": "It published several times within a day.",
+    "daily_due": "It publishes about every day, and the next one is expected about now.",
+    "daily_resting": "It publishes about every day, and the next one is not due yet.",
+    "weekly_due": "It publishes at regular times, and the next one is expected about now.",
+    "weekly_resting": "It publishes at regular times, and the next one is not due yet.",
+    "late": "The next one is late.",
     "irregular": "It publishes often, at no regular time.",
-    "slow_due": "It rarely publishes, and the next is expected about now.",
+    "slow_due": "It rarely publishes, and the next one is expected about now.",
     "slow": "It rarely publishes.",
-    "silent": "Nothing was published for months.",
+    "silent": "It has published nothing for months.",
 }
 
 
 @dataclass(frozen=True)
 class ListingHealth:
-    """What tells whether a listing works."""
+    """What shows whether a source works."""
 
     enabled: bool
     gone: bool
@@ -124,17 +124,12 @@ class Health:
     """What else a person should know; a listing that works can have some, too."""
 
 
-def tier_text(reason: str, *, pinned: bool = False) -> str:
+def frequency_reason_text(reason: str, *, pinned: bool = False) -> str:
     """Say why a listing is checked as often as it is; empty while that is not known."""
-    return "A person chose so." if pinned else _TIER_REASONS.get(reason, "")
+    return "A person chose this." if pinned else _TIER_REASONS.get(reason, "")
 
 
-def tier_word(tier: str) -> str:
-    """Return what a tier means."""
-    return {"HOT": "often", "WARM": "normal", "COLD": "rarely"}.get(tier, tier)
-
-
-def look_reason_text(reason: str) -> str:
+def check_reason_text(reason: str) -> str:
     """Say why a listing is checked then, or not at all; an unknown reason says itself."""
     return _REASONS.get(reason, reason.replace("_", " "))
 
@@ -152,26 +147,28 @@ def interval_text(seconds: float) -> str:
     return f"every {round(hours / 24)} days"
 
 
-def tier_sentence(tier: Tier, reason: str, *, knobs: Knobs, pinned: bool = False, swept: bool = False) -> str:
+def frequency_sentence(
+    tier: Tier, reason: str, *, knobs: Knobs, pinned: bool = False, swept: bool = False
+) -> str:
     """Say how often a listing is checked, and why."""
     if swept:
-        return "Its site tells what is new in all its series at once, so it is not asked by itself."
-    often = interval_text({"HOT": knobs.hot_s, "WARM": knobs.warm_s, "COLD": knobs.cold_s}[tier])
-    why = tier_text(reason, pinned=pinned)
+        return "One check of its site covers all its series, so it is not checked on its own."
+    often = interval_text({"HOT": knobs.often_s, "WARM": knobs.normal_s, "COLD": knobs.rarely_s}[tier])
+    why = frequency_reason_text(reason, pinned=pinned)
     return f"Checked {often}, because {why[:1].lower()}{why[1:]}" if why else f"Checked {often}."
 
 
 def breaker_text(breaker: Breaker, *, now: datetime, subject: str = "It") -> str:
-    """Say what a breaker is about; nothing where all is well."""
+    """Say what failed and when it is retried; nothing if all is fine."""
     if not breaker.failures:
         return ""
     times = "once" if breaker.failures == 1 else f"{breaker.failures} times in a row"
     state = state_of(breaker, now=now)
     if state == "closed":
-        return f"{subject} failed {times} and is tried again as usual."
+        return f"{subject} failed {times} and is retried as usual."
     if state == "open":
-        return f"{subject} failed {times} and is left alone for a while; then one try decides."
-    return f"{subject} failed {times}; the next try decides whether it is well again."
+        return f"{subject} failed {times} and rests for a while; then one try decides."
+    return f"{subject} failed {times}; the next try decides whether it works again."
 
 
 def health_of(facts: ListingHealth, *, now: datetime) -> Health:
@@ -181,16 +178,16 @@ def health_of(facts: ListingHealth, *, now: datetime) -> Health:
 
 def _first_trouble(facts: ListingHealth, now: datetime) -> Health:
     if not facts.enabled:
-        return Health("off", "switched off", "It is switched off, so it is not checked.")
+        return Health("off", "switched off", "It is switched off and not checked.")
     if facts.gone:
-        return Health("bad", "gone", "The source says that it is gone for good. Check it now to try again.")
+        return Health("bad", "gone", "The site reports it as gone for good. Check it now to try again.")
     if not facts.has_reader:
         return Health("bad", "no account", "No account can read it at the moment.")
     if state_of(facts.host, now=now) == "open":
         text = breaker_text(facts.host, now=now, subject="Its site")
         return Health("bad", "site away", text, facts.host.open_until, facts.host_error)
     if facts.limited_until is not None and facts.limited_until > now:
-        text = "Its site asked us to wait (429), for a day at most."
+        text = "Its site asked us to wait (429), a day at most."
         return Health("warn", "asked to wait", text, facts.limited_until)
     if facts.watch.failures:
         is_open = state_of(facts.watch, now=now) == "open"
@@ -205,18 +202,8 @@ def _first_trouble(facts: ListingHealth, now: datetime) -> Health:
 
 def _notes(facts: ListingHealth) -> Iterator[str]:
     if facts.warning:
-        yield f"It can be read, but something is wrong with it: {facts.warning}"
+        yield f"It works, with a warning: {facts.warning}"
     if facts.moved_onto:
-        yield (
-            f"It moved to the address of {facts.moved_onto}, which brings another series. Remove one of them."
-        )
+        yield (f"It moved to the address of {facts.moved_onto}, which belongs to another series. Remove one.")
     elif facts.changes_keys:
-        yield "It keeps changing the IDs of its entries, so they are recognised by link and title."
-
-
-def chapter_text(number: str, *, title: str, volume: str, source: str) -> str:
-    """Say which chapter is new, and who brings it."""
-    name = f"Chapter {number}" if number else title or "New chapter"
-    if number and title:
-        name = f"{name}: {title}"
-    return " · ".join(filter(None, [name, f"Vol. {volume}" if volume else "", source]))
+        yield "It keeps changing the IDs of its entries; Headgate recognises them by link and title."

@@ -8,24 +8,24 @@ from headgate.domain.streams.schedule import DueReason, Reason
 STREAM_REASONS: dict[Reason | DueReason, str] = {
     "asked": "a person asked for it",
     "never_scanned": "it was never read before",
-    "woken": "something new was announced",
+    "woken": "the platform announced something new",
     "changed": "there is something to read",
-    "head_unknown": "its newest message is not known, so it is read to find out",
-    "recent_idle": "it was read a moment ago, and nothing was new",
-    "cold": "nothing was new for a long time, so it is checked rarely",
+    "head_unknown": "its newest message is not known yet",
+    "recent_idle": "it was read a moment ago and had nothing new",
+    "cold": "nothing new for a long time, so it is checked rarely",
     "caught_up": "everything up to the newest message was read",
-    "breaker_open": "reading it failed, and it is retried later",
+    "breaker_open": "reading it failed; it is retried later",
     "disabled": "it is switched off",
-    "settling": "messages posted just before the last check may only be visible now",
+    "settling": "very recent messages are read again, to catch late ones",
     "retry": "a range that could not be read is retried",
-    "unheard": "live updates were interrupted, and a check shows what was missed",
-    "reader_changed": "the account that reads it changed, or is back",
+    "unheard": "live updates were interrupted, so it is checked for missed messages",
+    "reader_changed": "the account that reads it changed or came back",
     "tier_changed": "a person changed how often it is checked",
     "clock_changed": "the clock was set back",
     "gave_up": "checking it failed; it is retried later, or when someone retries the failed job",
     "replayed": "someone retried a failed job",
 }
-"""Why a stream is read, checked or left alone."""
+"""Why a channel is read, checked or left alone."""
 
 READING = frozenset({"asked", "never_scanned", "woken", "changed", "head_unknown"})
 """Reasons for reading; the others are reasons for leaving a stream alone."""

@@ -1,4 +1,4 @@
-"""Actions on channels: scanning, switching, pinning, removing. Each is one transaction of the caller.
+"""Actions on channels: scan, switch, set how often, remove. Each works in the caller's transaction.
 
 The order of locks: jobs, settings, streams. A job that ends holds its own row, then wants the settings and
 the stream, and whoever takes them the other way round would wait for it for ever.
@@ -11,6 +11,7 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import UserError
+from headgate.domain.words.frequency import FrequencyChoice, chosen_tier
 from headgate.intake.streams.head_checks import DISABLED, PERSON, refusal
 from headgate.intake.streams.head_checks import KIND as LOOK
 from headgate.intake.streams.scan import KIND as SCAN
@@ -19,7 +20,7 @@ from headgate.jobs.wake import cancel, enqueue
 from headgate.kernel.ids import Ids
 from headgate.storage import events
 from headgate.storage.channels import intake_settings, requests
-from headgate.storage.channels.requests import Holdings, RequestedStream, ScanWish, Tier, Trigger
+from headgate.storage.channels.requests import Holdings, RequestedStream, ScanWish, Trigger
 from headgate.storage.database import Tx
 from headgate.storage.jobs import engine
 from headgate.storage.listings import listings, series
@@ -115,18 +116,18 @@ async def remove_channel(tx: Tx, channel_id: UUID, *, now: datetime) -> Holdings
     return holdings
 
 
-async def pin_tier(tx: Tx, channel_id: UUID, tier: Tier | None, *, now: datetime) -> None:
-    """Pin how often a stream is looked at, or let it follow what arrives again."""
-    if not await requests.set_tier(tx, channel_id, tier=tier, now=now):
+async def set_frequency(tx: Tx, channel_id: UUID, choice: FrequencyChoice, *, now: datetime) -> None:
+    """Set how often a channel is checked."""
+    if not await requests.set_tier(tx, channel_id, tier=chosen_tier(choice), now=now):
         raise _no_stream()
     await _tell_channels(tx)
 
 
-async def set_floor(tx: Tx, channel_id: UUID, floor: int, *, now: datetime) -> None:
+async def set_start(tx: Tx, channel_id: UUID, position: int, *, now: datetime) -> None:
     """Set the oldest position that is wanted."""
-    if floor < 0:
-        raise UserError("The floor is a position, and positions begin at 0.")
-    if not await requests.set_floor(tx, channel_id, floor=floor, now=now):
+    if position < 0:
+        raise UserError("Positions begin at 0.", field="start_at")
+    if not await requests.set_floor(tx, channel_id, floor=position, now=now):
         raise _no_stream()
     await _tell_channels(tx)
 

@@ -1,4 +1,4 @@
-"""Actions on series and their sources: rename, check now, pin how often, remove.
+"""Actions on series and their sources: rename, check now, set how often, remove.
 
 Adding a source is in `sources`. Each action works in the caller's transaction.
 """
@@ -11,8 +11,8 @@ from uuid import UUID
 
 from headgate.domain.errors import NotFound, UserError
 from headgate.domain.listings.chapters import chapter_key, read_number
-from headgate.domain.streams.schedule import Tier
 from headgate.domain.text import MAX_TITLE_LENGTH, typed_text
+from headgate.domain.words.frequency import FrequencyChoice, chosen_tier
 from headgate.intake.channels.requests import remove_channel
 from headgate.storage.channels.requests import Holdings
 from headgate.storage.database import Tx
@@ -107,9 +107,9 @@ async def get_source_state(tx: Tx, channel_id: UUID) -> ListingState:
     return found[0]
 
 
-async def pin_source(tx: Tx, channel_id: UUID, tier: Tier | None, *, now: datetime) -> None:
-    """Pin how often a source is checked; None lets its own rhythm decide again."""
-    if not await listings.pin_tier(tx, channel_id, tier=tier, now=now):
+async def set_frequency(tx: Tx, channel_id: UUID, choice: FrequencyChoice, *, now: datetime) -> None:
+    """Set how often a source is checked."""
+    if not await listings.pin_tier(tx, channel_id, tier=chosen_tier(choice), now=now):
         raise _no_source()
     await publish(tx, Event("series"))
 

@@ -114,7 +114,7 @@ class LiveIntake:
 
     async def _hasten(self, tx: Tx) -> None:
         knobs = self.rules.knobs
-        intervals: dict[Tier, float] = {"HOT": knobs.hot_s, "WARM": knobs.warm_s, "COLD": knobs.cold_s}
+        intervals: dict[Tier, float] = {"HOT": knobs.often_s, "WARM": knobs.normal_s, "COLD": knobs.rarely_s}
         now = self.clock.now()
         await streams.hasten_streams(
             tx,

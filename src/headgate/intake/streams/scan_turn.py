@@ -47,7 +47,7 @@ def head_is_old(held: HeldScan) -> bool:
     """Tell that a reading takes long, and what is new would wait for it; a head serves a page at least."""
     scan = held.scan
     fetched_at = max(filter(None, (scan.queued_at, scan.head_checked_at, scan.head_asked_at)))
-    return held.now - fetched_at > timedelta(seconds=held.rules.schedule.hot_s)
+    return held.now - fetched_at > timedelta(seconds=held.rules.schedule.often_s)
 
 
 def next_tip(scan: Scan, hole: Hole, proven: Span, *, now: datetime, margin_s: float) -> Tip | None:

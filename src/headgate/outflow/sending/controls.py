@@ -9,7 +9,7 @@ from uuid import UUID
 from headgate.domain.errors import NotFound, UserError
 from headgate.domain.reminders.run_results import DeliveryState, RunState
 from headgate.domain.wall_time import find_zone
-from headgate.outflow.sending.endings import Circumstances, end_run, window_of
+from headgate.outflow.sending.endings import CANCELLED, Circumstances, end_run, window_of
 from headgate.outflow.sending.hold import wake_sender
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
@@ -21,7 +21,7 @@ ACTIVE: tuple[RunState, ...] = ("waiting", "running", "paused")
 
 
 async def pause(tx: Tx, run_id: UUID) -> None:
-    """Send nothing more of a run until it is resumed; its window closes all the same."""
+    """Pause a run; its delivery window still closes on time."""
     run = await _locked(tx, run_id)
     if not await run_controls.pause_run(tx, run_id, reason="paused by a person"):
         raise _refusal(run, "paused")
@@ -29,7 +29,7 @@ async def pause(tx: Tx, run_id: UUID) -> None:
 
 
 async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
-    """Let a paused run go on where it stopped."""
+    """Resume a paused run where it stopped."""
     run = await _locked(tx, run_id)
     if run.state != "paused":
         raise _refusal(run, "resumed")
@@ -43,11 +43,11 @@ async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
 
 
 async def cancel(tx: Tx, run_id: UUID, *, now: datetime) -> None:
-    """Send nothing more of a run, ever; what is on its way arrives."""
+    """Cancel a run; messages already on their way still arrive."""
     run = await _locked(tx, run_id)
     if not await run_controls.cancel_run(tx, run_id, now=now):
         raise _refusal(run, "cancelled")
-    await sending.skip_rest(tx, run_id, "cancelled", now=now)
+    await sending.skip_rest(tx, run_id, error=CANCELLED, now=now)
     if await sending.count_open(tx, run_id) == 0:
         await end_run(tx, replace(run, state="cancelled"), Circumstances(), now=now)
     else:
@@ -122,7 +122,7 @@ async def _go_on(tx: Tx, run: DueRun, *, now: datetime) -> None:
         raise UserError(
             f"The account {run.account_name}, which sent this run, was removed.",
             remedy="Send the rest from another account.",
-            command="headgate run remainder",
+            command="headgate run send-rest",
         )
     stretch = window_of(run).stretch(now)
     opens = stretch.opens_at.astimezone(find_zone(run.zone))

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from headgate.domain.errors import AuthFailed, Restricted, UserError, WorkError
+from headgate.domain.words.frequency import FrequencyChoice, chosen_tier
 from headgate.intake.channels import accounts, requests
 from headgate.intake.streams.misses import retry_misses
 from headgate.jobs.letters import replay
@@ -68,7 +69,7 @@ LAYERS: tuple[dict[str, Any], ...] = (
     {"link_patterns": ["*example.org/1*"], "bots": False},
     {"bots": False, "excluded_authors": ["someone"]},
 )
-TIERS: tuple[Tier | None, ...] = ("HOT", "WARM", "COLD", None)
+FREQUENCIES: tuple[FrequencyChoice, ...] = ("often", "normal", "rarely", "automatic")
 DIRECTIONS: tuple[Direction, ...] = ("both", "forward", "backward")
 
 
@@ -131,7 +132,7 @@ class Person:
             (self._discover, 2),
             (self._sign_in, 2),
             (self._retry_misses, 1),
-            (self._pin_tier, 2),
+            (self._set_frequency, 2),
         )
 
     async def follow(self, account: str) -> None:
@@ -252,16 +253,16 @@ class Person:
             async with self.database.transaction() as tx:
                 await requests.reset_scan(tx, stream.id, ScanWish(), ids=self.ids, now=self._now())
 
-    async def _pin_tier(self) -> None:
+    async def _set_frequency(self) -> None:
         """Choose how often a stream is checked, or leave it to the schedule again."""
         stream = await self._any_stream()
         if stream is None:
             return
-        tier = self.choices.choice(TIERS)
+        choice = self.choices.choice(FREQUENCIES)
         self.pins.pop(stream.id, None)
         async with self.database.transaction() as tx:
-            await requests.pin_tier(tx, stream.id, tier, now=self._now())
-        if tier is not None:
+            await requests.set_frequency(tx, stream.id, choice, now=self._now())
+        if (tier := chosen_tier(choice)) is not None:
             self.pins[stream.id] = tier
 
     async def _discover(self) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from headgate.storage.channels.channel_overview import FIRST, ChannelCursor, ChannelLine, list_channels
-from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
+from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
 
@@ -20,16 +20,16 @@ routes = Routes("/api/v1", in_schema=True)
 class ChannelAnswer(BaseModel):
     """A channel; positions are strings, because JSON numbers lose digits of 64-bit ones.
 
-    Between `complete_from` and `complete_to` nothing is missing, as of the time when the newest message was
-    checked last. `covered_share` is empty while nobody knows how much older history there is.
+    Nothing is missing between `complete_from` and `complete_to`, as of the last check for new messages.
+    `covered_share` is empty while the length of the older history is unknown.
     """
 
     id: UUID
     platform: str
     kind: Literal["stream", "listing"]
     title: str
-    floor: str | None
-    head: str | None
+    start_position: str | None = Field(description="The oldest message to read.")
+    newest_position: str | None = Field(description="The newest message on the platform.")
     covered_share: float | None
     complete_from: str | None
     complete_to: str | None
@@ -43,7 +43,9 @@ class ChannelAnswer(BaseModel):
     @classmethod
     def of(cls, line: ChannelLine) -> ChannelAnswer:
         progress = line.progress
-        shown = {"floor": _text(line.floor), "head": _text(line.head)} | {
+        shown = {
+            "start_position": _text(line.floor),
+            "newest_position": _text(line.head),
             "covered_share": progress and progress.share,
             "complete_from": _text(progress and progress.complete_from),
             "complete_to": _text(progress and progress.complete_to),
@@ -54,7 +56,7 @@ class ChannelAnswer(BaseModel):
 
 
 class ChannelsAnswer(BaseModel):
-    """A page of channels by title; `next` goes into `after` of the next call."""
+    """A page of channels by title; pass `next` as `after` to get the next page."""
 
     channels: list[ChannelAnswer]
     next: str | None
@@ -69,8 +71,11 @@ async def list_all(
     site: CurrentSite, after: str = "", limit: Annotated[int, Query(ge=1, le=500)] = 100
 ) -> ChannelsAnswer:
     """List channels by title."""
-    place = read_title_cursor(after, ChannelCursor) or FIRST
+    place = read_channel_place(after) if after else FIRST
     async with site.transaction() as tx:
         found = await list_channels(tx, after=place, limit=limit + 1)
-    lines, following = cut_page(found, limit, lambda line: title_cursor(line.title, line.id))
+    lines = found[:limit]
+    following = (
+        write_channel_place(ChannelCursor(lines[-1].title, lines[-1].id)) if len(found) > limit else None
+    )
     return ChannelsAnswer(channels=[ChannelAnswer.of(line) for line in lines], next=following)

@@ -9,9 +9,8 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from headgate.domain.reminders.run_results import DeliveryState, RunState
+from headgate.domain.reminders.run_results import DeliveryState, PartState, RunState
 from headgate.domain.reminders.windows import minute_text
-from headgate.outflow.reminders.preflight import Outlook
 from headgate.outflow.reminders.runs import make_remainder_run
 from headgate.outflow.sending import controls
 from headgate.storage.database import Tx
@@ -24,8 +23,9 @@ from headgate.storage.sending.run_overview import (
     list_deliveries,
     list_runs,
 )
-from headgate.storage.sending.sending import ErrorCount, count_errors
-from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
+from headgate.storage.sending.sending import count_errors
+from headgate.web.api.reminders.forecasts import OutlookAnswer
+from headgate.web.cursors import read_run_place, write_run_place
 from headgate.web.door import Routes, scope
 from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite, Site
@@ -86,6 +86,14 @@ class RunsAnswer(BaseModel):
     next: str | None
 
 
+class CauseAnswer(BaseModel):
+    """How many deliveries were not made for a reason."""
+
+    state: DeliveryState
+    error: str
+    deliveries: int
+
+
 class FullRunAnswer(BaseModel):
     """A run with what is counted message by message; latencies are of what was delivered."""
 
@@ -95,13 +103,43 @@ class FullRunAnswer(BaseModel):
     messages_sent: int
     median_ms: float | None
     p95_ms: float | None
-    causes: list[ErrorCount]
+    causes: list[CauseAnswer]
+
+
+class PartAnswer(BaseModel):
+    """One message of a delivery."""
+
+    number: int
+    state: PartState
+    error: str
+    attempts: int
+    sent_at: datetime | None
+    message_key: str
+
+
+class DeliveryAnswer(BaseModel):
+    """One target's share of a run."""
+
+    number: int
+    target_id: UUID | None
+    target_key: str
+    target_title: str
+    state: DeliveryState
+    error: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    latency_ms: int | None
+    parts: list[PartAnswer]
+
+    @classmethod
+    def of(cls, line: DeliveryLine) -> DeliveryAnswer:
+        return cls.model_validate(line, from_attributes=True)
 
 
 class DeliveriesAnswer(BaseModel):
     """Deliveries in their order; `next` goes into `after` of the next call."""
 
-    deliveries: list[DeliveryLine]
+    deliveries: list[DeliveryAnswer]
     next: int | None
 
 
@@ -119,7 +157,7 @@ class ResolveBody(BaseModel):
     arrived: bool
 
 
-class RemainderBody(BaseModel):
+class RestBody(BaseModel):
     """Who sends the rest; what is uncertain may arrive twice."""
 
     account_id: UUID
@@ -143,10 +181,12 @@ async def list_all(
             reminder_id=reminder_id,
             account_id=account_id,
             states=ACTIVE_STATES if active else state,
-            below=read_time_cursor(before, RunCursor),
+            below=read_run_place(before) if before else None,
             limit=limit + 1,
         )
-    lines, following = cut_page(found, limit, lambda run: time_cursor(run.created_at, run.id))
+    lines = found[:limit]
+    last = RunCursor(lines[-1].created_at, lines[-1].id) if len(found) > limit else None
+    following = None if last is None else write_run_place(last)
     return RunsAnswer(runs=[RunAnswer.of(line) for line in lines], next=following)
 
 
@@ -171,22 +211,22 @@ async def list_of_run(
         found = await list_deliveries(tx, run_id, state=state, after=after, limit=limit + 1)
     lines = found[:limit]
     following = lines[-1].number if len(found) > limit else None
-    return DeliveriesAnswer(deliveries=lines, next=following)
+    return DeliveriesAnswer(deliveries=[DeliveryAnswer.of(line) for line in lines], next=following)
 
 
 @routes.get("/runs/{run_id}/forecast", door=scope("read"), tags=["runs"])
-async def foresee(site: CurrentSite, run_id: UUID) -> Outlook:
+async def foresee(site: CurrentSite, run_id: UUID) -> OutlookAnswer:
     """Tell when a run under way will end, and whom it will not reach."""
     async with site.transaction() as tx:
         outlook = await site.preflight.of_run(tx, await controls.get_run(tx, run_id))
     if outlook is None:
         raise not_found("The run has ended, or lost its account: there is nothing to forecast.")
-    return outlook
+    return OutlookAnswer.of(outlook)
 
 
 @routes.post("/runs/{run_id}/pause", door=scope("write"), tags=["runs"])
 async def pause(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
-    """Send nothing more of a run until it is resumed; its window closes all the same."""
+    """Pause a run; its delivery window still closes on time."""
     async with site.transaction() as tx:
         await controls.pause(tx, run_id)
         return await answer_run(tx, run_id)
@@ -194,7 +234,7 @@ async def pause(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
 
 @routes.post("/runs/{run_id}/resume", door=scope("write"), tags=["runs"])
 async def resume(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
-    """Let a paused run go on where it stopped."""
+    """Resume a paused run where it stopped."""
     async with site.transaction() as tx:
         await controls.resume(tx, run_id, now=_now(site))
         return await answer_run(tx, run_id)
@@ -202,7 +242,7 @@ async def resume(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
 
 @routes.post("/runs/{run_id}/cancel", door=scope("write"), tags=["runs"])
 async def cancel(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
-    """Send nothing more of a run, ever; what is on its way arrives."""
+    """Cancel a run; messages already on their way still arrive."""
     async with site.transaction() as tx:
         await controls.cancel(tx, run_id, now=_now(site))
         return await answer_run(tx, run_id)
@@ -210,7 +250,7 @@ async def cancel(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
 
 @routes.post("/runs/{run_id}/retry", door=scope("write"), tags=["runs"])
 async def retry(site: CurrentSite, run_id: UUID, body: RetryBody | None = None) -> FullRunAnswer:
-    """Send again what failed in a run that has ended; what was sent is not sent again."""
+    """Retry what failed in a finished run; what was sent is not sent again."""
     wish = body or RetryBody()
     async with site.transaction() as tx:
         await controls.retry(tx, run_id, skipped=wish.skipped, uncertain=wish.uncertain, now=_now(site))
@@ -225,8 +265,8 @@ async def resolve(site: CurrentSite, run_id: UUID, body: ResolveBody) -> FullRun
         return await answer_run(tx, run_id)
 
 
-@routes.post("/runs/{run_id}/remainder", door=scope("write"), status_code=201, tags=["runs"])
-async def pass_on(site: CurrentSite, run_id: UUID, body: RemainderBody) -> FullRunAnswer:
+@routes.post("/runs/{run_id}/send-rest", door=scope("write"), status_code=201, tags=["runs"])
+async def send_rest(site: CurrentSite, run_id: UUID, body: RestBody) -> FullRunAnswer:
     """Let another account send what a run has not delivered; the answer is the new run."""
     async with site.transaction() as tx:
         new_id = await make_remainder_run(
@@ -244,7 +284,7 @@ async def answer_run(tx: Tx, run_id: UUID) -> FullRunAnswer:
     """Return all that is told of a run."""
     run = await controls.get_run(tx, run_id)
     figures = await get_figures(tx, run_id)
-    causes = await count_errors(tx, run_id)
+    causes = [CauseAnswer(**vars(cause)) for cause in await count_errors(tx, run_id)]
     return FullRunAnswer(run=RunAnswer.of(run), causes=causes, **vars(figures))
 
 

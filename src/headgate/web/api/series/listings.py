@@ -10,11 +10,13 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from headgate.domain.breaker import Breaker, BreakerState, state_of
-from headgate.domain.streams.schedule import Tier
-from headgate.domain.words.listing_words import TROUBLES, Trouble, look_reason_text, tier_text
+from headgate.domain.words.fields import plain_fields
+from headgate.domain.words.frequency import Frequency, FrequencyChoice
+from headgate.domain.words.listing_words import TROUBLES, Trouble, check_reason_text, frequency_reason_text
 from headgate.intake.listings.host_pace import get_host, set_host_pace
-from headgate.intake.listings.series import check_now, get_source_state, pin_source
+from headgate.intake.listings.series import check_now, get_source_state, set_frequency
 from headgate.kernel.logs import mask_url
+from headgate.storage.channels.channel_overview import FIRST, ChannelCursor
 from headgate.storage.listings.listing_overview import (
     HostState,
     ListingPlace,
@@ -26,7 +28,7 @@ from headgate.storage.listings.listing_overview import (
     list_tier_changes,
     list_troubled_listings,
 )
-from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
+from headgate.web.cursors import read_channel_place, write_channel_place
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
 
@@ -34,7 +36,7 @@ routes = Routes("/api/v1", in_schema=True)
 
 
 class HostAnswer(BaseModel):
-    """What answers for listings, and is left alone as one when it fails."""
+    """A site of feeds and series; after repeated failures its sources rest together."""
 
     platform: str
     name: str
@@ -43,33 +45,37 @@ class HostAnswer(BaseModel):
     failures: int
     error: str
     failed_at: datetime | None
-    swept: bool = Field(description="It tells what is new in all its listings at once.")
+    checked_with_site: bool = Field(description="One check of the site covers all its sources.")
     due_at: datetime | None
-    swept_at: datetime | None
+    site_checked_at: datetime | None
     calls: int
     listings: int
-    limited_until: datetime | None = Field(description="It asked us to wait until then.")
-    gone: int = Field(description="Listings that it says are gone for good.")
-    paced: int = Field(description="Listings that wait because it is not asked faster.")
-    per_minute: float | None = Field(description="The most requests a minute; empty until it is first asked.")
-    rate: float | None = Field(description="Requests a minute now; fewer after it asked to slow down.")
+    limited_until: datetime | None = Field(description="The site asked us to wait until then.")
+    gone: int = Field(description="Sources that it reports as gone for good.")
+    paced: int = Field(description="Sources that wait for the pace of this site.")
+    per_minute: float | None = Field(description="Maximum requests a minute; empty before the first request.")
+    rate: float | None = Field(
+        description="Current requests a minute; lower after the site asked us to slow down."
+    )
     pace_set: bool = Field(description="A person chose the pace.")
 
     @classmethod
     def of(cls, host: HostState, *, now: datetime) -> HostAnswer:
         breaker = state_of(Breaker(host.failures, host.opened, host.open_until), now=now)
-        return cls.model_validate(vars(host) | {"breaker": breaker, "error": mask_url(host.error_message)})
+        return cls.model_validate(
+            plain_fields(host) | {"breaker": breaker, "error": mask_url(host.error_message)}
+        )
 
 
 class ProblemAnswer(BaseModel):
-    """Something wrong with a feed or series, and what helps."""
+    """A problem with a feed or series, and how to fix it."""
 
     trouble: Trouble
     title: str
     host: str
     warning: str
     due_at: datetime | None
-    total: int = Field(description="How many have the same trouble.")
+    total: int = Field(description="How many sources have this problem.")
     remedy: str
 
     @classmethod
@@ -83,7 +89,7 @@ class ProblemsAnswer(BaseModel):
 
 
 class HostPaceBody(BaseModel):
-    """The most requests a minute, or the default pace."""
+    """Maximum requests a minute, or `default`."""
 
     per_minute: float | Literal["default"]
 
@@ -93,7 +99,7 @@ class HostsAnswer(BaseModel):
 
 
 class ListingAnswer(BaseModel):
-    """How a listing stands; passwords in addresses are not shown."""
+    """The state of a source; passwords in addresses are hidden."""
 
     channel_id: UUID
     platform: str
@@ -101,18 +107,18 @@ class ListingAnswer(BaseModel):
     title: str
     host: str
     enabled: bool
-    state: str = Field(description="In a word or two: whether it works, and if not, why.")
-    tier: Tier
-    tier_pinned: bool
-    tier_reason: str
-    tier_why: str = Field(description="Why it is checked so often, in words.")
+    state: str = Field(description="Whether it works, and if not, why, in a word or two.")
+    frequency: Frequency = Field(description="How often it is checked now.")
+    frequency_chosen: bool = Field(description="A person chose it; otherwise Headgate decides.")
+    frequency_reason: str
+    frequency_why: str = Field(description="Why it is checked this often, in words.")
     due_at: datetime | None
     reason: str
     why: str = Field(description="Why it is checked then, or not at all, in words.")
     checked_at: datetime | None
     succeeded_at: datetime | None
     changed_at: datetime | None
-    polls: int
+    checks: int
     warning: str
     gone_at: datetime | None
     rest_until: datetime | None
@@ -123,9 +129,9 @@ class ListingAnswer(BaseModel):
     host_breaker: BreakerState
     host_open_until: datetime | None
     host_error: str
-    host_per_minute: float | None = Field(description="Requests a minute that its host gets now.")
-    swept: bool
-    swept_at: datetime | None
+    host_per_minute: float | None = Field(description="Current requests a minute to its site.")
+    checked_with_site: bool = Field(description="One check of its site covers it too.")
+    site_checked_at: datetime | None
     reader: str
 
     @classmethod
@@ -135,68 +141,72 @@ class ListingAnswer(BaseModel):
         worded = {
             "key": mask_url(listing.key),
             "title": mask_url(listing.title),
-            "tier_why": tier_text(listing.tier_reason, pinned=listing.tier_pinned),
-            "why": look_reason_text(listing.reason),
+            "frequency_why": frequency_reason_text(listing.tier_reason, pinned=listing.tier_pinned),
+            "why": check_reason_text(listing.reason),
             "state": listing.health(now=now).word,
             "breaker": state_of(watch, now=now),
             "host_breaker": state_of(host, now=now),
             "error": mask_url(listing.error_message),
             "host_error": mask_url(listing.host_error),
         }
-        return cls.model_validate(vars(listing) | worded)
+        return cls.model_validate(plain_fields(listing) | worded)
 
 
 class ListingsAnswer(BaseModel):
-    """A page of listings by title; `next` goes into `after` of the next call."""
+    """A page of sources by title; pass `next` as `after` to get the next page."""
 
     listings: list[ListingAnswer]
     next: str | None
 
 
-class TierWish(BaseModel):
-    """A tier that stays, or none: then the listing's own rhythm decides again."""
+class FrequencyBody(BaseModel):
+    """How often to check; with `automatic` Headgate decides."""
 
-    tier: Literal["HOT", "WARM", "COLD"] | None
+    frequency: FrequencyChoice
 
 
-class TierChangeAnswer(BaseModel):
+class FrequencyChangeAnswer(BaseModel):
     at: datetime
-    from_tier: Tier
-    to_tier: Tier
+    from_frequency: Frequency
+    to_frequency: Frequency
     reason: str
     why: str
 
     @classmethod
-    def of(cls, change: TierChange) -> TierChangeAnswer:
-        return cls.model_validate(vars(change) | {"why": tier_text(change.reason)})
+    def of(cls, change: TierChange) -> FrequencyChangeAnswer:
+        return cls.model_validate(plain_fields(change) | {"why": frequency_reason_text(change.reason)})
 
 
-class TierChangesAnswer(BaseModel):
-    changes: list[TierChangeAnswer]
+class FrequencyChangesAnswer(BaseModel):
+    changes: list[FrequencyChangeAnswer]
 
 
 @routes.get("/listings", door=scope("read"), tags=["listings"])
 async def list_all(
     site: CurrentSite, after: str = "", limit: Annotated[int, Query(ge=1, le=500)] = 100
 ) -> ListingsAnswer:
-    """List feeds and series of sites by title, with how they stand and why."""
-    place = read_title_cursor(after, ListingPlace)
+    """List feeds and the sources of series by title, with their state."""
+    place = read_channel_place(after) if after else FIRST
     async with site.transaction() as tx:
-        found = await list_listings(tx, after=place, limit=limit + 1)
-    lines, following = cut_page(found, limit, lambda line: title_cursor(line.title, line.channel_id))
+        found = await list_listings(tx, after=ListingPlace(place.title, place.id), limit=limit + 1)
+    lines = found[:limit]
+    last = ChannelCursor(lines[-1].title, lines[-1].channel_id) if len(found) > limit else None
     now = site.parts.clock.now()
-    return ListingsAnswer(listings=[ListingAnswer.of(line, now=now) for line in lines], next=following)
+    return ListingsAnswer(
+        listings=[ListingAnswer.of(line, now=now) for line in lines],
+        next=None if last is None else write_channel_place(last),
+    )
 
 
 @routes.get("/listings/{channel_id}", door=scope("read"), tags=["listings"])
 async def get(site: CurrentSite, channel_id: UUID) -> ListingAnswer:
-    """Tell how a listing stands."""
+    """Show the state of a source."""
     async with site.transaction() as tx:
         return ListingAnswer.of(await get_source_state(tx, channel_id), now=site.parts.clock.now())
 
 
-@routes.post("/listings/{channel_id}/look", door=scope("write"), tags=["listings"])
-async def look(site: CurrentSite, channel_id: UUID) -> ListingAnswer:
+@routes.post("/listings/{channel_id}/check", door=scope("write"), tags=["listings"])
+async def check(site: CurrentSite, channel_id: UUID) -> ListingAnswer:
     """Check a source now; one that is gone gets another chance."""
     now = site.parts.clock.now()
     async with site.transaction() as tx:
@@ -204,29 +214,29 @@ async def look(site: CurrentSite, channel_id: UUID) -> ListingAnswer:
         return ListingAnswer.of(await get_source_state(tx, channel_id), now=now)
 
 
-@routes.put("/listings/{channel_id}/tier", door=scope("write"), tags=["listings"])
-async def set_tier(site: CurrentSite, channel_id: UUID, body: TierWish) -> ListingAnswer:
-    """Set how often a source is checked, or let its rhythm decide again."""
+@routes.put("/listings/{channel_id}/frequency", door=scope("write"), tags=["listings"])
+async def put_frequency(site: CurrentSite, channel_id: UUID, body: FrequencyBody) -> ListingAnswer:
+    """Set how often a source is checked, or let Headgate decide."""
     now = site.parts.clock.now()
     async with site.transaction() as tx:
-        await pin_source(tx, channel_id, body.tier, now=now)
+        await set_frequency(tx, channel_id, body.frequency, now=now)
         return ListingAnswer.of(await get_source_state(tx, channel_id), now=now)
 
 
-@routes.get("/listings/{channel_id}/tier-changes", door=scope("read"), tags=["listings"])
+@routes.get("/listings/{channel_id}/frequency-changes", door=scope("read"), tags=["listings"])
 async def list_changes(
     site: CurrentSite, channel_id: UUID, limit: Annotated[int, Query(ge=1, le=200)] = 20
-) -> TierChangesAnswer:
-    """List how often and why a listing's tier changed, the last first."""
+) -> FrequencyChangesAnswer:
+    """List when and why the frequency of a source changed, newest first."""
     async with site.transaction() as tx:
         await get_source_state(tx, channel_id)
         found = await list_tier_changes(tx, channel_id, limit=limit)
-    return TierChangesAnswer(changes=[TierChangeAnswer.of(change) for change in found])
+    return FrequencyChangesAnswer(changes=[FrequencyChangeAnswer.of(change) for change in found])
 
 
 @routes.get("/listing-problems", door=scope("admin"), tags=["listings"])
 async def list_problems(site: CurrentSite) -> ProblemsAnswer:
-    """List what is wrong with feeds and series, with what helps: some of each by name, and how many."""
+    """List problems with feeds and series and how to fix them: a few of each by name, and how many."""
     async with site.transaction() as tx:
         found = await list_troubled_listings(tx)
     return ProblemsAnswer(problems=[ProblemAnswer.of(one) for one in found])
@@ -234,7 +244,7 @@ async def list_problems(site: CurrentSite) -> ProblemsAnswer:
 
 @routes.get("/hosts", door=scope("read"), tags=["listings"])
 async def list_all_hosts(site: CurrentSite) -> HostsAnswer:
-    """List the hosts of listings: which answer, and which are left alone."""
+    """List the sites of feeds and series, and whether they answer."""
     async with site.transaction() as tx:
         found = await list_hosts(tx)
     now = site.parts.clock.now()
@@ -243,7 +253,7 @@ async def list_all_hosts(site: CurrentSite) -> HostsAnswer:
 
 @routes.post("/hosts/{platform}/{name}/pace", door=scope("admin"), tags=["listings"])
 async def set_pace(site: CurrentSite, platform: str, name: str, body: HostPaceBody) -> HostAnswer:
-    """Set how many requests a minute a host gets; checks that wait for it are planned anew."""
+    """Set the maximum requests a minute for a site; waiting checks are rescheduled."""
     parts = site.parts
     async with site.transaction() as tx:
         host = await get_host(tx, f"{platform}/{name}")

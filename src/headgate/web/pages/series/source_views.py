@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from headgate.domain.words.listing_words import Health, tier_sentence
+from headgate.domain.words.listing_words import Health, frequency_sentence
 from headgate.storage.database import Tx
 from headgate.storage.listings.listing_overview import (
     ListingState,
@@ -52,7 +52,7 @@ async def view_listings(site: Site, tx: Tx, channel_ids: Sequence[UUID]) -> dict
         state.channel_id: ListingView(
             state,
             state.health(now=now),
-            tier_sentence(
+            frequency_sentence(
                 state.tier,
                 state.tier_reason,
                 knobs=rules[state.channel_id].schedule,

@@ -1,13 +1,14 @@
-"""The sources of a series: check one now, pin how often it is checked, remove it."""
+"""The sources of a series: check one now, set how often, remove it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Form, Response
 
-from headgate.intake.listings.series import check_now, get_series, get_source, pin_source, remove_source
+from headgate.domain.words.frequency import FrequencyChoice
+from headgate.intake.listings.series import check_now, get_series, get_source, remove_source, set_frequency
 from headgate.storage.database import Tx
 from headgate.web.callers import CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
@@ -17,11 +18,11 @@ from headgate.web.parts import CurrentSite
 
 routes = Routes()
 
-Pin = Literal["HOT", "WARM", "COLD", ""]
 
-
-@routes.post("/series/{series_id}/sources/{channel_id}/look", door=SIGNED_IN)
-async def look_now(site: CurrentSite, caller: CurrentCaller, series_id: UUID, channel_id: UUID) -> Response:
+@routes.post("/series/{series_id}/sources/{channel_id}/check", door=SIGNED_IN)
+async def check_source(
+    site: CurrentSite, caller: CurrentCaller, series_id: UUID, channel_id: UUID
+) -> Response:
     async def want(tx: Tx) -> None:
         await get_source(tx, series_id, channel_id)
         await check_now(tx, [channel_id], now=site.parts.clock.now())
@@ -29,21 +30,21 @@ async def look_now(site: CurrentSite, caller: CurrentCaller, series_id: UUID, ch
     return await act_on_series(site, caller, series_id, want)
 
 
-@routes.post("/series/{series_id}/sources/{channel_id}/tier", door=SIGNED_IN)
-async def pin_tier(
+@routes.post("/series/{series_id}/sources/{channel_id}/frequency", door=SIGNED_IN)
+async def choose_frequency(
     site: CurrentSite,
     caller: CurrentCaller,
     series_id: UUID,
     channel_id: UUID,
-    tier: Annotated[Pin, Form()] = "",
+    frequency: Annotated[FrequencyChoice, Form()],
 ) -> Response:
-    """Fix how often a source is looked at, or let its rhythm decide again."""
+    """Set how often a source is checked, or let Headgate decide."""
 
-    async def pin(tx: Tx) -> None:
+    async def choose(tx: Tx) -> None:
         await get_source(tx, series_id, channel_id)
-        await pin_source(tx, channel_id, tier or None, now=site.parts.clock.now())
+        await set_frequency(tx, channel_id, frequency, now=site.parts.clock.now())
 
-    return await act_on_series(site, caller, series_id, pin)
+    return await act_on_series(site, caller, series_id, choose)
 
 
 @routes.get("/series/{series_id}/sources/{channel_id}/remove", door=SIGNED_IN)

@@ -1,4 +1,4 @@
-"""`headgate miss`: what could not be read or made an item of, and another try for it."""
+"""`headgate failed`: items that could not be read or stored, and retrying them."""
 
 from __future__ import annotations
 
@@ -13,33 +13,35 @@ from headgate.cli.context import CommandContext, with_database
 from headgate.cli.jobs.tables import MESSAGE_LENGTH
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
 from headgate.domain.errors import UserError
+from headgate.domain.words.fields import plain_fields
+from headgate.domain.words.states import state_text
 from headgate.domain.words.times import relative
 from headgate.intake.streams.misses import retry_misses
 from headgate.storage.database import Tx
 from headgate.storage.streams import misses
 from headgate.storage.streams.misses import MissCount, MissSeen, State
 
-app = typer.Typer(
-    no_args_is_help=True, help="See failed items: what could not be read or stored; retry them."
-)
+app = typer.Typer(no_args_is_help=True, help="List and retry items that could not be read or stored.")
 
-ChannelOption = Annotated[str | None, typer.Option("--channel", metavar="ID", help="Only of this channel.")]
-MissIds = Annotated[
+ChannelOption = Annotated[str | None, typer.Option("--channel", metavar="ID", help="Only this channel.")]
+ItemIds = Annotated[
     list[str] | None, typer.Argument(metavar="ID…", help="Ids of failed items, whole or the last 12 digits.")
 ]
 
 _STATES: tuple[State, ...] = get_args(State)
-_LIST_COMMAND = "headgate miss list"
+_LIST_COMMAND = "headgate failed list"
 
 
 @app.command("list")
-def list_misses(
+def list_all(
     *,
     channel: ChannelOption = None,
-    state: Annotated[str | None, typer.Option("--state", help="Only open, or only abandoned ones.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Rows at most.")] = 20,
+    state: Annotated[
+        str | None, typer.Option("--state", metavar="open|abandoned", help="Only in this state.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum rows.")] = 20,
     below: Annotated[
-        str | None, typer.Option("--below", metavar="ID", help="Only older ones than this: the next page.")
+        str | None, typer.Option("--below", metavar="ID", help="Only older than this one (next page).")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -52,22 +54,22 @@ def list_misses(
             found = await misses.list_misses(tx, channel_id=channel_id, state=wanted, below=last, limit=limit)
         counts = [count for count in counts if wanted in {None, count.state}]
         if as_json:
-            print_json({"counts": counts, "misses": found})
+            print_json(plain_fields({"counts": counts, "misses": found}))
         else:
-            _print_misses(counts, found, now=context.clock.now())
+            _print_items(counts, found, now=context.clock.now())
 
     with_database(look)
 
 
 @app.command()
 def retry(
-    references: MissIds = None,
+    references: ItemIds = None,
     *,
     channel: ChannelOption = None,
     every: Annotated[bool, typer.Option("--all", help="All failed items of all channels.")] = False,
     yes: Yes = False,
 ) -> None:
-    """Retry failed items now, also those that were given up."""
+    """Retry failed items now, including those that were given up."""
     if sum([bool(references), channel is not None, every]) != 1:
         raise UserError("Which failed items?", remedy="Give their ids, or --channel ID, or --all.")
     channel_id = _uuid(channel, "channel")
@@ -83,7 +85,7 @@ def retry(
         if retried.ids or not retried.left_out:
             typer.echo(_worded(len(retried.ids)))
         if retried.left_out:
-            typer.echo(f"{retried.left_out:,} left out: scanning is disabled for their channels.")
+            typer.echo(f"{retried.left_out:,} not retried: scanning is switched off for their channels.")
 
     with_database(try_again)
 
@@ -91,14 +93,14 @@ def retry(
 def _worded(count: int) -> str:
     if count == 0:
         return "There are no failed items."
-    return "1 failed item is retried." if count == 1 else f"{count:,} failed items are retried."
+    return "Retrying 1 failed item." if count == 1 else f"Retrying {count:,} failed items."
 
 
 def _uuid(text: str | None, name: str) -> UUID | None:
     try:
         return None if text is None else UUID(text)
     except ValueError as error:
-        raise UserError(f"{text!r} is no id of a {name}.", command=_LIST_COMMAND) from error
+        raise UserError(f"{text!r} is not the id of a {name}.", command=_LIST_COMMAND) from error
 
 
 def _state(text: str | None) -> State | None:
@@ -106,12 +108,12 @@ def _state(text: str | None) -> State | None:
         if state == text:
             return state
     if text is not None:
-        raise UserError(f"A failed item is never {text!r}.", remedy=f"Give --state {' or '.join(_STATES)}.")
+        raise UserError(f"There is no state {text!r}.", remedy=f"Give --state {' or '.join(_STATES)}.")
     return None
 
 
 async def _find(tx: Tx, reference: str) -> UUID:
-    """Return the miss that a whole id or the ending of one names."""
+    """Return the failed item with this id, or with an id that ends like this."""
     try:
         return UUID(reference)
     except ValueError:
@@ -122,13 +124,13 @@ async def _find(tx: Tx, reference: str) -> UUID:
     return found[0]
 
 
-def _print_misses(counts: Sequence[MissCount], found: Sequence[MissSeen], *, now: datetime) -> None:
+def _print_items(counts: Sequence[MissCount], found: Sequence[MissSeen], *, now: datetime) -> None:
     if not counts:
         typer.echo("There are no failed items.")
         return
     print_table(
         ["channel", "title", "state", "failed items"],
-        [(count.channel_id, count.channel_title, count.state, count.misses) for count in counts],
+        [(count.channel_id, count.channel_title, state_text(count.state), count.misses) for count in counts],
         title="Failed items by channel",
         numeric=["failed items"],
     )
@@ -136,15 +138,15 @@ def _print_misses(counts: Sequence[MissCount], found: Sequence[MissSeen], *, now
         ["item", "channel", "message", "file", "why", "tries", "next try"],
         [
             (
-                str(miss.id)[-12:],
-                miss.channel_title,
-                miss.message_key,
-                miss.file_name,
-                _reason(miss),
-                miss.attempts,
-                _next_try(miss, now),
+                str(item.id)[-12:],
+                item.channel_title,
+                item.message_key,
+                item.file_name,
+                _reason(item),
+                item.attempts,
+                _next_try(item, now),
             )
-            for miss in found
+            for item in found
         ],
         title="Failed items" if found else "",
         empty="There are no older ones.",
@@ -152,12 +154,12 @@ def _print_misses(counts: Sequence[MissCount], found: Sequence[MissSeen], *, now
     )
 
 
-def _reason(miss: MissSeen) -> str:
-    line = " ".join(f"{miss.error_class}: {miss.error_message}".split())
+def _reason(item: MissSeen) -> str:
+    line = " ".join(f"{item.error_class}: {item.error_message}".split())
     return line if len(line) <= MESSAGE_LENGTH else f"{line[: MESSAGE_LENGTH - 1]}…"
 
 
-def _next_try(miss: MissSeen, now: datetime) -> str:
-    if miss.state == "abandoned":
+def _next_try(item: MissSeen, now: datetime) -> str:
+    if item.state == "abandoned":
         return "given up"
-    return "parked" if miss.due_at is None else relative(miss.due_at, now)
+    return "waiting" if item.due_at is None else relative(item.due_at, now)

@@ -1,4 +1,4 @@
-"""`headgate miss`: what a person sees of misses, and can do with them."""
+"""`headgate failed`: what a person sees of failed items, and can do with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 from typer.testing import CliRunner, Result
 
-from headgate.cli.channel.misses import app
+from headgate.cli.channel.failed_items import app
 from headgate.domain.errors import UserError
 from headgate.kernel.clock import RealClock
 from headgate.kernel.ids import Ids
@@ -95,7 +95,7 @@ def book(database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 def test_the_list_counts_by_channel_and_shows_rows(book: Book) -> None:
     lines = [line.split() for line in run("list").output.splitlines()]
-    assert [str(CLIPS), "Clips", "abandoned", "2"] in lines
+    assert [str(CLIPS), "Clips", "given", "up", "2"] in lines
     assert [str(PACKS), "Packs", "open", "1"] in lines
     rows = {line[2]: " ".join(line[3:]) for line in lines if len(line) > 4 and line[1] in {"Packs", "Clips"}}
     assert rows["7"].startswith("Malformed: the message cannot be parsed 1 in ")
@@ -104,15 +104,15 @@ def test_the_list_counts_by_channel_and_shows_rows(book: Book) -> None:
 
 def test_the_list_can_be_narrowed(book: Book) -> None:
     document = json.loads(run("list", "--state", "abandoned", "--json").stdout)
-    assert [miss["message_key"] for miss in document["misses"]] == ["9", "8"]
-    assert [(count["channel_title"], count["misses"]) for count in document["counts"]] == [("Clips", 2)]
+    assert [miss["message_key"] for miss in document["failed_items"]] == ["9", "8"]
+    assert [(count["channel_title"], count["failed_items"]) for count in document["counts"]] == [("Clips", 2)]
     document = json.loads(run("list", "--channel", str(PACKS), "--json").stdout)
-    assert [miss["message_key"] for miss in document["misses"]] == ["7"]
+    assert [miss["message_key"] for miss in document["failed_items"]] == ["7"]
 
 
 def test_the_list_goes_on_below_its_last_row(book: Book) -> None:
-    (first,) = json.loads(run("list", "--limit", "1", "--json").stdout)["misses"]
-    rest = json.loads(run("list", "--below", first["id"], "--json").stdout)["misses"]
+    (first,) = json.loads(run("list", "--limit", "1", "--json").stdout)["failed_items"]
+    rest = json.loads(run("list", "--below", first["id"], "--json").stdout)["failed_items"]
     assert [first["message_key"], *(miss["message_key"] for miss in rest)] == ["9", "8", "7"]
 
 
@@ -120,13 +120,13 @@ def test_the_list_goes_on_below_its_last_row(book: Book) -> None:
 def test_one_miss_is_tried_again_at_once(book: Book, *, whole: bool) -> None:
     abandoned = book.misses()[0]
     result = run("retry", str(abandoned.id) if whole else str(abandoned.id)[-12:])
-    assert (result.exit_code, result.output) == (0, "1 failed item is retried.\n")
+    assert (result.exit_code, result.output) == (0, "Retrying 1 failed item.\n")
     assert book.states() == {"9": "open", "8": "abandoned", "7": "open"}
     assert book.jobs() == [("queued", 10)]
 
 
 def test_all_of_a_channel_are_tried_again(book: Book) -> None:
-    assert run("retry", "--channel", str(CLIPS)).output == "2 failed items are retried.\n"
+    assert run("retry", "--channel", str(CLIPS)).output == "Retrying 2 failed items.\n"
     assert book.states() == {"9": "open", "8": "open", "7": "open"}
     assert len(book.jobs()) == 2
 
@@ -134,7 +134,7 @@ def test_all_of_a_channel_are_tried_again(book: Book) -> None:
 def test_all_are_tried_again_when_a_person_is_sure(book: Book) -> None:
     assert "--yes" in remedy_of(run("retry", "--all"))
     assert book.jobs() == []
-    assert run("retry", "--all", "--yes").output == "3 failed items are retried.\n"
+    assert run("retry", "--all", "--yes").output == "Retrying 3 failed items.\n"
     assert len(book.jobs()) == 3
 
 
@@ -146,7 +146,7 @@ def test_a_retry_on_a_channel_that_is_off_is_refused_with_the_reason(book: Book)
         assert "headgate channel enable 'Clips'" in said
     assert book.jobs() == []
     assert run("retry", "--all", "--yes").output == (
-        "1 failed item is retried.\n2 left out: scanning is disabled for their channels.\n"
+        "Retrying 1 failed item.\n2 not retried: scanning is switched off for their channels.\n"
     )
     assert book.states() == {"9": "abandoned", "8": "abandoned", "7": "open"}
 
@@ -164,8 +164,8 @@ def test_no_misses_is_no_error(book: Book) -> None:
         (["retry", str(UUID(int=9)), "--all"], "Which failed items?"),
         (["retry", str(UUID(int=9))], f"There is no failed item {UUID(int=9)}."),
         (["retry", "nonsense"], "No failed item ends with 'nonsense'."),
-        (["retry", "--channel", "nonsense"], "'nonsense' is no id of a channel."),
-        (["list", "--state", "lost"], "A failed item is never 'lost'."),
+        (["retry", "--channel", "nonsense"], "'nonsense' is not the id of a channel."),
+        (["list", "--state", "lost"], "There is no state 'lost'."),
     ],
 )
 def test_what_cannot_be_done_is_told_with_a_remedy(book: Book, arguments: list[str], sentence: str) -> None:
