@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.listings.listings import Entry
-from headgate.intake.listings.entries import Answered, mark_entries
+from headgate.intake.listings.entries import Answered, News
 from headgate.kernel.clock import RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
@@ -65,8 +65,8 @@ class _Maker:
 
     async def publish(self, channel_id: UUID, entries: list[Entry]) -> None:
         sources = (await listings.list_sources(self.tx, [channel_id]))[channel_id]
-        marked = mark_entries(Answered(channel_id, entries, sources, first_look=True))
-        found = marked.sort(range(len(marked.entries)))
+        answered, found = Answered.of(channel_id, entries, sources, first_look=True), News()
+        answered.sort(range(len(answered.entries)), into=found)
         await take_releases(self.tx, found.releases, ids=self.ids, now=self.now)
 
     def entries(self, prefix: str, numbers: range, *, every: timedelta) -> list[Entry]:

@@ -10,7 +10,8 @@ from listing_bench import ListingBench
 from headgate.domain.errors import Gone
 from headgate.domain.listings.listings import BadEntry, Entry
 from headgate.domain.text import stand_in_key
-from headgate.intake.listings.accept_entries import News, take_news
+from headgate.intake.listings.accept_entries import accept_news
+from headgate.intake.listings.entries import News
 from headgate.storage.listings.listings import pin_tier
 
 
@@ -98,7 +99,7 @@ async def test_judging_a_feed_waits_for_whoever_takes_its_posts_in(listed: Listi
     news = News(posts={feed.channel_id: [Entry("2", "Two", "https://example.org/2", bench.clock.now())]})
     async with bench.database.transaction() as tx:
         rules = await bench.parts.rules.get_many(tx, [feed.channel_id])
-        await take_news(tx, news, rules=rules, ids=bench.parts.ids, now=bench.clock.now())
+        await accept_news(tx, news, rules=rules, ids=bench.parts.ids, now=bench.clock.now())
         judging = asyncio.create_task(bench.work())
         while not judging.done() and await listed.texts("waiting_for_a_lock") == []:
             continue

@@ -10,8 +10,7 @@ import pytest
 from telling_bench import START, Entry, TellingBench
 
 from headgate.outflow.notifications import follows
-from headgate.outflow.notifications.notify import BATCH
-from headgate.storage.listings import news
+from headgate.outflow.notifications.notify import BATCH, create_notifications
 from headgate.storage.notifications.follows import Switches
 
 LONG_AGO = START - timedelta(days=400)
@@ -276,7 +275,7 @@ async def test_two_channels_that_tell_the_same_chapter_at_once_never_fail(tellin
 
     async def tell(source: UUID) -> None:
         async with telling.database.transaction() as tx:
-            await news.tell_news(tx, source, limit=1, now=telling.now, push_at=telling.now)
+            await create_notifications(tx, source, limit=1, now=telling.now, push_at=telling.now)
 
     for _ in range(rounds):
         await asyncio.gather(*(tell(source) for source in sources))

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from webworld import START, WebWorld
 
 from headgate.domain.listings.listings import Entry
-from headgate.intake.listings.entries import Answered, mark_entries
+from headgate.intake.listings.entries import Answered, News
 from headgate.kernel.clock import VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
@@ -89,7 +89,8 @@ async def publish(world: WebWorld, made: Made, number: str, **fields: Any) -> No
     async with world.database.transaction() as tx:
         sources = (await listings.list_sources(tx, [made.channel_id]))[made.channel_id]
         entries = [Entry(**(entry | fields))]
-        found = mark_entries(Answered(made.channel_id, entries, sources, first_look=True)).sort([0])
+        found = News()
+        Answered.of(made.channel_id, entries, sources, first_look=True).sort([0], into=found)
         await releases.take_releases(tx, found.releases, ids=IDS, now=START)
 
 

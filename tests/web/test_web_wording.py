@@ -12,8 +12,9 @@ from headgate.access.password_rules import weakness
 from headgate.access.throttle import network_of
 from headgate.domain.text import typed_text
 from headgate.storage.catalogue.items import LibraryCursor
+from headgate.storage.channels.channel_overview import ChannelCursor
 from headgate.storage.jobs.engine import QueueDepth
-from headgate.web.cursors import read_channel_place, read_place, write_place
+from headgate.web.cursors import read_time_cursor, read_title_cursor, time_cursor
 from headgate.web.pages.jobs import sum_up
 from headgate.web.wording import browser, count, relative, share, size
 
@@ -78,20 +79,25 @@ def test_a_browser_is_recognised() -> None:
 
 def test_a_place_survives_its_way_to_the_microsecond() -> None:
     place = LibraryCursor(NOW + timedelta(microseconds=1), UUID(int=5))
-    assert read_place(write_place(place)) == place
+    assert read_time_cursor(time_cursor(place.caught_at, place.id), LibraryCursor) == place
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "1.x", "9" * 40 + "." + "0" * 32, "\x00.\x00"])
+@pytest.mark.parametrize("cursor", ["x", "1.x", "9" * 40 + "." + "0" * 32, "\x00.\x00"])
 def test_a_damaged_place_is_refused(cursor: str) -> None:
     with pytest.raises(HTTPException):
-        read_place(cursor)
+        read_time_cursor(cursor, LibraryCursor)
     with pytest.raises(HTTPException):
-        read_channel_place(cursor)
+        read_title_cursor(cursor, ChannelCursor)
+
+
+def test_without_a_cursor_a_list_begins_at_its_start() -> None:
+    assert read_time_cursor("", LibraryCursor) is None
+    assert read_title_cursor("", ChannelCursor) is None
 
 
 def test_a_place_that_postgresql_would_refuse_is_refused_before() -> None:
     with pytest.raises(HTTPException):
-        read_channel_place(f"{UUID(int=5).hex}.a%00b")
+        read_title_cursor(f"{UUID(int=5).hex}.a%00b", ChannelCursor)
 
 
 def test_addresses_of_one_site_are_one() -> None:

@@ -202,7 +202,8 @@ class Database:
             cursor = psycopg.AsyncClientCursor(connection)
             parts = [cursor.mogrify(query.sql, _columns(of_query)) for query, of_query in rows.items()]
             with _explained(connection):
-                await connection.execute(";\n".join(parts).encode())
+                # A prepared statement holds one command, and the simulator prepares everything.
+                await connection.execute(";\n".join(parts).encode(), prepare=False)
         finally:
             await self._give_back(connection)
 

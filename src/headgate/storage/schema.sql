@@ -252,7 +252,7 @@ BEGIN ATOMIC
 END;
 
 CREATE OR REPLACE FUNCTION public.headgate_take_releases(channel_ids uuid[], series_ids uuid[], chapter_ids uuid[], chapter_keys text[], places text[], numbers text[], volumes text[], chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[], languages text[], scan_groups text[], externals boolean[], published timestamp with time zone[], fingerprints bigint[], first_looks boolean[], identities bigint[], taken_at timestamp with time zone)
- RETURNS TABLE(of_channel uuid, new_releases integer, changed_releases integer, news_rows integer, new_chapters integer, changed_chapters integer)
+ RETURNS TABLE(of_channel uuid, news_rows integer)
  LANGUAGE plpgsql
 AS $function$
 declare
@@ -281,7 +281,6 @@ begin
         returning chapter.id
     )
     select coalesce(array_agg(id), '{}') into made from written;
-    new_chapters := cardinality(made);
 
     select array_agg(c.id order by e.n) into chapters
     from unnest(series_ids, chapter_keys) with ordinality as e (series_id, key, n)
@@ -312,7 +311,7 @@ begin
     )
     select array_agg(id) filter (where is_new) into added from written;
 
-    changed_chapters := headgate_derive_chapters(array(select id from unnest(chapters) as id where id <> all(made)));
+    perform headgate_derive_chapters(array(select id from unnest(chapters) as id where id <> all(made)));
     perform headgate_settle_latest(series_ids);
     if left_behind is not null then
         perform headgate_leave_chapters(left_behind, moved_to);
@@ -333,11 +332,8 @@ begin
         order by c.place, r.id
         returning news.channel_id
     )
-    select e.channel_id, count(*) filter (where e.id = any(added))::int,
-           count(*) filter (where e.id <> all(coalesce(added, '{}')))::int,
-           (select count(*) from told t where t.channel_id = e.channel_id)::int,
-           headgate_take_releases.new_chapters, headgate_take_releases.changed_chapters
-    from unnest(channel_ids, release_ids) as e (channel_id, id)
+    select e.channel_id, (select count(*) from told t where t.channel_id = e.channel_id)::int
+    from unnest(channel_ids) as e (channel_id)
     group by e.channel_id;
 end
 $function$;
@@ -821,12 +817,15 @@ CREATE TABLE delivery (
     target_key text NOT NULL,
     target_title text NOT NULL,
     state text NOT NULL DEFAULT 'pending'::text,
+    skip_reason text,
     error text NOT NULL DEFAULT ''::text,
     started_at timestamp with time zone,
     ended_at timestamp with time zone,
     latency_ms integer,
+    CONSTRAINT delivery_check CHECK (((skip_reason IS NULL) OR (state = 'skipped'::text))),
     CONSTRAINT delivery_pkey PRIMARY KEY (run_id, number),
     CONSTRAINT delivery_run_id_fkey FOREIGN KEY (run_id) REFERENCES run(id) ON DELETE CASCADE,
+    CONSTRAINT delivery_skip_reason_check CHECK ((skip_reason = ANY (ARRAY['window_closed'::text, 'cancelled'::text, 'passed_on'::text]))),
     CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'skipped'::text, 'uncertain'::text]))),
     CONSTRAINT delivery_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE SET NULL
 ) WITH (fillfactor=60);

@@ -1,114 +1,62 @@
-"""Places in a list as they stand in addresses: opaque to the reader, refused if damaged."""
+"""Pages of a list: cursors as they stand in addresses, opaque to the reader and refused if damaged."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 from urllib.parse import quote, unquote
 from uuid import UUID
 
 from fastapi import HTTPException
 
-from headgate.storage.catalogue.items import LibraryCursor
-from headgate.storage.channels.channel_overview import ChannelCursor
-from headgate.storage.listings.series import SeriesName
-from headgate.storage.notifications.follows import FollowCursor
-from headgate.storage.notifications.notifications import NotificationCursor
-from headgate.storage.notifications.push_addresses import PushCursor
-from headgate.storage.reminders.reminder_overview import ReminderCursor
-from headgate.storage.reminders.targets import TargetCursor
-from headgate.storage.sending.run_overview import RunCursor
+Row = TypeVar("Row")
+Place = TypeVar("Place")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def write_place(place: LibraryCursor) -> str:
-    """Return a place in the library, exact to the microsecond."""
-    return f"{(place.caught_at - _EPOCH) // _MICROSECOND}.{place.id.hex}"
+def cut_page(found: list[Row], limit: int, cursor_of: Callable[[Row], str]) -> tuple[list[Row], str | None]:
+    """Return a page of what was found with one row more than its length, and the cursor of the next page."""
+    shown = found[:limit]
+    return shown, cursor_of(shown[-1]) if len(found) > limit else None
 
 
-def read_place(cursor: str) -> LibraryCursor:
+def time_cursor(at: datetime, row_id: UUID) -> str:
+    """Return the cursor of a list in order of time, exact to the microsecond."""
+    return f"{(at - _EPOCH) // _MICROSECOND}.{row_id.hex}"
+
+
+def read_time_cursor(cursor: str, place: Callable[[datetime, UUID], Place]) -> Place | None:
+    """Return the place that a cursor means; an empty cursor means the start of the list."""
+    if not cursor:
+        return None
     micros, _, identity = cursor.partition(".")
     try:
-        return LibraryCursor(_EPOCH + int(micros) * _MICROSECOND, UUID(identity))
+        return place(_EPOCH + int(micros) * _MICROSECOND, UUID(identity))
     except (ValueError, OverflowError):
-        raise HTTPException(400, "This place in the list is not known.") from None
+        raise _unknown() from None
 
 
-def write_channel_place(place: ChannelCursor) -> str:
-    return f"{place.id.hex}.{quote(place.title, safe='')}"
+def title_cursor(title: str, row_id: UUID) -> str:
+    """Return the cursor of a list in order of titles."""
+    return f"{row_id.hex}.{quote(title, safe='')}"
 
 
-def read_channel_place(cursor: str) -> ChannelCursor:
+def read_title_cursor(cursor: str, place: Callable[[str, UUID], Place]) -> Place | None:
+    """Return the place that a cursor means; an empty cursor means the start of the list."""
+    if not cursor:
+        return None
     identity, _, quoted = cursor.partition(".")
     title = unquote(quoted)
-    try:
-        place = ChannelCursor(title, UUID(identity))
-    except ValueError:
-        raise HTTPException(400, "This place in the list is not known.") from None
     if "\x00" in title:
-        raise HTTPException(400, "This place in the list is not known.")
-    return place
+        raise _unknown()
+    try:
+        return place(title, UUID(identity))
+    except ValueError:
+        raise _unknown() from None
 
 
-def write_reminder_place(place: ReminderCursor) -> str:
-    return write_place(LibraryCursor(place.created_at, place.id))
-
-
-def read_reminder_place(cursor: str) -> ReminderCursor:
-    place = read_place(cursor)
-    return ReminderCursor(place.caught_at, place.id)
-
-
-def write_run_place(place: RunCursor) -> str:
-    return write_place(LibraryCursor(place.created_at, place.id))
-
-
-def read_run_place(cursor: str) -> RunCursor:
-    place = read_place(cursor)
-    return RunCursor(place.caught_at, place.id)
-
-
-def write_target_place(place: TargetCursor) -> str:
-    return write_channel_place(ChannelCursor(place.title, place.id))
-
-
-def read_target_place(cursor: str) -> TargetCursor:
-    place = read_channel_place(cursor)
-    return TargetCursor(place.title, place.id)
-
-
-def write_series_place(place: SeriesName) -> str:
-    return write_channel_place(ChannelCursor(place.title, place.id))
-
-
-def read_series_place(cursor: str) -> SeriesName:
-    place = read_channel_place(cursor)
-    return SeriesName(place.id, place.title)
-
-
-def write_notification_place(place: NotificationCursor) -> str:
-    return write_place(LibraryCursor(place.at, place.id))
-
-
-def read_notification_place(cursor: str) -> NotificationCursor:
-    place = read_place(cursor)
-    return NotificationCursor(place.caught_at, place.id)
-
-
-def write_follow_place(place: FollowCursor) -> str:
-    return write_channel_place(ChannelCursor(place.title, place.id))
-
-
-def read_follow_place(cursor: str) -> FollowCursor:
-    place = read_channel_place(cursor)
-    return FollowCursor(place.title, place.id)
-
-
-def write_push_place(place: PushCursor) -> str:
-    return write_place(LibraryCursor(place.made_at, place.id))
-
-
-def read_push_place(cursor: str) -> PushCursor:
-    place = read_place(cursor)
-    return PushCursor(place.caught_at, place.id)
+def _unknown() -> HTTPException:
+    return HTTPException(400, "This place in the list is not known.")

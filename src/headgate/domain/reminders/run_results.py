@@ -10,8 +10,9 @@ RunState = Literal["waiting", "running", "paused", "success", "partial", "failed
 RunResult = Literal["success", "partial", "failed"]
 DeliveryState = Literal["pending", "sending", "sent", "failed", "skipped", "uncertain"]
 PartState = Literal["planned", "sending", "sent", "failed", "uncertain"]
+SkipReason = Literal["window_closed", "cancelled", "passed_on"]
+"""Why a delivery was skipped."""
 
-WINDOW_CLOSED = "delivery window closed"
 _AT_CAPACITY = (
     "This account is at capacity for this fan-out — "
     "consider sending the remainder from another paired account."
@@ -148,7 +149,7 @@ def _failures(failed: int, errors: Mapping[str, int]) -> Iterator[str]:
 def _skip_cause(ending: Ending) -> str:
     if ending.cancelled:
         return " (cancelled)"
-    return f" ({WINDOW_CLOSED})" if ending.closed_at_text else ""
+    return " (delivery window closed)" if ending.closed_at_text else ""
 
 
 def _groups(count: int) -> str:

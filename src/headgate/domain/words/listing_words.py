@@ -207,3 +207,11 @@ def _notes(facts: ListingHealth) -> Iterator[str]:
         yield (f"It moved to the address of {facts.moved_onto}, which belongs to another series. Remove one.")
     elif facts.changes_keys:
         yield "It keeps changing the IDs of its entries; Headgate recognises them by link and title."
+
+
+def chapter_text(number: str, *, title: str, volume: str, source: str) -> str:
+    """Say which chapter is new, and who brings it."""
+    name = f"Chapter {number}" if number else title or "New chapter"
+    if number and title:
+        name = f"{name}: {title}"
+    return " · ".join(filter(None, [name, f"Vol. {volume}" if volume else "", source]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from headgate.domain.reminders.run_results import SkipReason
+
 STATES = {
     # Reminders and accounts.
     "active": "active",
@@ -63,6 +65,23 @@ SCAN_TRIGGERS = {
 }
 """How a scan was started."""
 
+SKIPPED: dict[SkipReason, str] = {
+    "window_closed": "delivery window closed",
+    "cancelled": "cancelled",
+    "passed_on": "passed on to {account}",
+}
+"""Why a group did not get the message of a run."""
+
+ACCOUNT_TROUBLE = {
+    "needs_login": "must sign in again",
+    "restricted": "is restricted",
+    "banned": "is banned",
+}
+"""Why an account cannot send."""
+
+SENDER_STOPPED = "stopped by an error, tried again later; see the failed jobs"
+ACCOUNT_BACK = "the account can send again"
+
 AT_CLOSE = {"stop": "the rest is skipped", "carry": "the rest is sent in the next window"}
 """What happens when the delivery window closes before everything is sent."""
 
@@ -70,3 +89,13 @@ AT_CLOSE = {"stop": "the rest is skipped", "carry": "the rest is sent in the nex
 def state_text(state: str) -> str:
     """Return what a state is called; an unknown one says itself."""
     return STATES.get(state, state.replace("_", " "))
+
+
+def skip_text(reason: SkipReason, *, account: str = "") -> str:
+    """Say why a group was skipped; `account` is the one that sends to it instead."""
+    return SKIPPED[reason].format(account=account)
+
+
+def account_trouble_text(name: str, state: str, reason: str) -> str:
+    """Say why the runs of an account wait for it."""
+    return f"the account {name} {ACCOUNT_TROUBLE[state]}" + (f": {reason}" if reason else "")

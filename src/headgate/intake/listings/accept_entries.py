@@ -5,8 +5,9 @@ What is known already is told apart before, by reading alone: an answer without 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
 from uuid import UUID
@@ -18,13 +19,7 @@ from headgate.domain.listings.listings import BadEntry, Entry
 from headgate.domain.streams.filters import Candidate
 from headgate.domain.streams.rules import ChannelRules
 from headgate.domain.text import MAX_TITLE_LENGTH, storable
-from headgate.intake.listings.entries import (
-    MAX_URL,
-    Answered,
-    Fingerprinted,
-    entry_identity,
-    mark_entries,
-)
+from headgate.intake.listings.entries import MAX_URL, Answered, Bad, News, entry_identity
 from headgate.intake.streams.accept import NEVER_EDITED
 from headgate.intake.streams.store_sightings import store_sightings
 from headgate.jobs.kinds import Wake
@@ -36,86 +31,53 @@ from headgate.storage.errors import Refused
 from headgate.storage.events import Event, publish
 from headgate.storage.listings import entry_keys, listings, releases
 from headgate.storage.listings.entry_keys import Namesake, list_namesakes
-from headgate.storage.listings.releases import NewRelease, Taken
-
-Bad = tuple[UUID, BadEntry]
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Entries that a whole answer does not have, and what was told last when it was asked for."""
-
-    channel_id: UUID
-    entry_keys: Sequence[str]
-    told_before: int
-
-
-@dataclass(frozen=True)
-class News:
-    """What of some listings' entries is new or has changed."""
-
-    releases: Sequence[NewRelease] = ()
-    posts: Mapping[UUID, Sequence[Entry]] = field(default_factory=dict[UUID, Sequence[Entry]])
-    marks: Mapping[UUID, Mapping[str, int]] = field(default_factory=dict[UUID, Mapping[str, int]])
-    """Of posts, by their keys: by them an entry that says the same is passed over the next time."""
-    bad: Sequence[Bad] = ()
-    missing: Sequence[Missing] = ()
-    renamed: Mapping[UUID, Mapping[str, str]] = field(default_factory=dict[UUID, Mapping[str, str]])
-    """Entries that are known under another key: the old one by the new one."""
-    first_looks: frozenset[UUID] = frozenset()
-    """Listings that were never looked at before: when an undated entry of them came, nobody knows."""
+from headgate.storage.listings.releases import NewRelease
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """What came of it, by listing."""
+    """What came of it."""
 
-    taken: Mapping[UUID, Taken]
+    news_rows: dict[UUID, int]
+    """How much news each listing brought, of those whose releases changed."""
     refused: Sequence[Bad] = ()
     changed: bool = False
     """Anything was new, different or gone."""
 
 
-async def tell_news(tx: Tx, answers: Sequence[Answered]) -> News:
+async def find_news(tx: Tx, answers: Sequence[Answered]) -> News:
     """Tell what of some answers is not known yet; nothing is written.
 
     Of listings that were told whole, what they do not have any more is found too.
     """
-    marked = [mark_entries(answered) for answered in answers]
-    changed: list[list[int]] = [[] for _ in marked]
-    whose = [place for place, each in enumerate(marked) for _ in each.entries]
-    starts = [0, *accumulate(len(each.entries) for each in marked)]
+    changed: list[list[int]] = [[] for _ in answers]
+    whose = [number for number, answered in enumerate(answers) for _ in answered.entries]
+    starts = [0, *accumulate(len(answered.entries) for answered in answers)]
     for place in await releases.list_changed(
         tx,
         [answered.channel_id for answered in answers],
         whose=whose,
-        entry_keys=[entry.key for each in marked for entry in each.entries],
-        fingerprints=[mark for each in marked for mark in each.fingerprints],
+        entry_keys=[entry.key for answered in answers for entry in answered.entries],
+        fingerprints=[fingerprint for answered in answers for fingerprint in answered.fingerprints],
     ):
         changed[whose[place]].append(place - starts[whose[place]])
-    renamed: dict[UUID, Mapping[str, str]] = {}
-    for number, each in enumerate(marked):
-        if names := await _find_renamed(tx, each, changed[number]):
-            renamed[each.answered.channel_id] = names
-            changed[number] = [place for place in changed[number] if each.entries[place].key not in names]
-    found = {each.answered.channel_id: each.sort(new) for each, new in zip(marked, changed, strict=True)}
-    missing: list[Missing] = []
-    for each in marked:
-        answered, keys = each.answered, [entry.key for entry in each.entries]
-        if answered.complete and (gone := await releases.list_missing(tx, answered.channel_id, keys)):
-            missing.append(Missing(answered.channel_id, gone, answered.told_before))
-    return News(
-        releases=[release for each in found.values() for release in each.releases],
-        posts={channel_id: each.posts for channel_id, each in found.items() if each.posts},
-        marks={channel_id: each.marks for channel_id, each in found.items() if each.posts},
-        bad=[(each.answered.channel_id, bad) for each in marked for bad in each.bad],
-        missing=missing,
-        renamed=renamed,
-        first_looks=frozenset(answered.channel_id for answered in answers if answered.first_look),
-    )
+    news = News(first_looks=frozenset(answered.channel_id for answered in answers if answered.first_look))
+    for answered, places in zip(answers, changed, strict=True):
+        channel_id = answered.channel_id
+        names = await _find_renamed(tx, answered, places)
+        if names:
+            news.renamed[channel_id] = names
+        answered.sort((place for place in places if answered.entries[place].key not in names), into=news)
+        news.bad.extend((channel_id, bad) for bad in answered.bad)
+        if answered.complete:
+            keys = [entry.key for entry in answered.entries]
+            if gone := await releases.list_missing(tx, channel_id, keys):
+                news.missing[channel_id] = gone
+                news.told_before[channel_id] = answered.told_before
+    return news
 
 
-async def take_news(
+async def accept_news(
     tx: Tx, news: News, *, rules: Mapping[UUID, ChannelRules], ids: Ids, now: datetime
 ) -> Accepted:
     """Take in what is new with all that follows; of listings with posts only one at a time does so."""
@@ -125,9 +87,9 @@ async def take_news(
     outcome = await _take(tx, news.releases, ids=ids, now=now)
     removed = [
         await releases.mark_removed(
-            tx, each.channel_id, each.entry_keys, told_before=each.told_before, now=now
+            tx, channel_id, missing, told_before=news.told_before[channel_id], now=now
         )
-        for each in news.missing
+        for channel_id, missing in news.missing.items()
     ]
     posted = [
         await _take_posts(
@@ -143,10 +105,10 @@ async def take_news(
         for channel_id, entries in sorted(news.posts.items())
     ]
     # After that of ingesting, which posts may need: a running one holds its own wake-up, and then wants this.
-    told = sorted(channel_id for channel_id, taken in outcome.taken.items() if taken.news_rows)
+    told = sorted(channel_id for channel_id, count in outcome.news_rows.items() if count)
     await enqueue(tx, [Wake("notify", str(channel_id)) for channel_id in told])
     await releases.note_bad_entries(tx, [*news.bad, *outcome.refused], ids=ids, now=now)
-    changed = bool(outcome.taken) or any(removed)
+    changed = bool(outcome.news_rows) or any(removed)
     if changed:
         await publish(tx, Event("series"))
     return replace(outcome, changed=changed or any(posted))
@@ -167,7 +129,9 @@ async def _take(tx: Tx, listed: Sequence[NewRelease], *, ids: Ids, now: datetime
     middle = len(listed) // 2
     first = await _take(tx, listed[:middle], ids=ids, now=now)
     second = await _take(tx, listed[middle:], ids=ids, now=now)
-    return Accepted({**first.taken, **second.taken}, [*first.refused, *second.refused])
+    news_rows = Counter(first.news_rows)
+    news_rows.update(second.news_rows)
+    return Accepted(news_rows, [*first.refused, *second.refused])
 
 
 async def _take_posts(
@@ -227,17 +191,16 @@ def _post(entry: Entry, *, rules: ChannelRules, ids: Ids, now: datetime) -> NewS
     )
 
 
-async def _find_renamed(tx: Tx, marked: Fingerprinted, changed: Sequence[int]) -> dict[str, str]:
+async def _find_renamed(tx: Tx, answered: Answered, changed: Sequence[int]) -> dict[str, str]:
     """Return the old keys of entries that are known under another one; most answers cost nothing."""
-    answered = marked.answered
     if not answered.loose_keys or answered.first_look or not changed:
         return {}
-    listed = [NamedEntry(one.key, entry_identity(one), one.published_at) for one in marked.entries]
+    listed = [NamedEntry(one.key, entry_identity(one), one.published_at) for one in answered.entries]
     known = await list_namesakes(
         tx,
         answered.channel_id,
         keys=[one.key for one in listed],
-        titles=[storable(one.title)[:MAX_TITLE_LENGTH] for one in marked.entries],
+        titles=[storable(one.title)[:MAX_TITLE_LENGTH] for one in answered.entries],
         identities=[one.identity for one in listed if one.identity],
     )
     return match_renamed(listed, [_named_entry(one) for one in known])

@@ -9,7 +9,7 @@ from datetime import timedelta
 from headgate.domain.listings.listings import Listed
 from headgate.domain.listings.polling import ListingFacts
 from headgate.domain.streams.rules import ChannelRules
-from headgate.intake.listings.accept_entries import News
+from headgate.intake.listings.entries import News
 from headgate.storage.listings.listings import ListingRow, Source
 
 LAG = timedelta(hours=1)

@@ -5,7 +5,7 @@ An entry goes to the first of its listing's series whose pattern fits; one that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from uuid import UUID
@@ -21,29 +21,26 @@ from headgate.storage.listings.releases import NewRelease
 MAX_URL = 2000
 
 
-@dataclass
-class Classified:
-    """Entries, told apart."""
-
-    releases: list[NewRelease] = field(default_factory=list[NewRelease])
-    posts: list[Entry] = field(default_factory=list[Entry])
-    marks: dict[str, int] = field(default_factory=dict[str, int])
-    """Of posts, by their keys."""
+Bad = tuple[UUID, BadEntry]
 
 
 @dataclass(frozen=True)
-class Answered:
-    """What a listing has answered, and which series it brings."""
+class News:
+    """What of some listings' entries is new or has changed."""
 
-    channel_id: UUID
-    entries: Sequence[Entry]
-    sources: Sequence[Source]
-    first_look: bool
-    bad: Sequence[BadEntry] = ()
-    complete: bool = False
-    loose_keys: bool = False
-    told_before: int = 0
+    releases: list[NewRelease] = field(default_factory=list[NewRelease])
+    posts: dict[UUID, list[Entry]] = field(default_factory=dict[UUID, list[Entry]])
+    marks: dict[UUID, dict[str, int]] = field(default_factory=dict[UUID, dict[str, int]])
+    """Fingerprints of posts, by their keys: an entry that says the same is passed over the next time."""
+    bad: list[Bad] = field(default_factory=list[Bad])
+    missing: dict[UUID, list[str]] = field(default_factory=dict[UUID, list[str]])
+    """Keys of entries that a whole answer does not have."""
+    told_before: dict[UUID, int] = field(default_factory=dict[UUID, int])
     """Entries that were told after this number may be missing only because the answer is older."""
+    renamed: dict[UUID, Mapping[str, str]] = field(default_factory=dict[UUID, Mapping[str, str]])
+    """Entries that are known under another key: the old one by the new one."""
+    first_looks: frozenset[UUID] = frozenset()
+    """Listings that were never polled before: when an undated entry of them came, nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -101,48 +98,72 @@ def entry_identity(entry: Entry) -> int:
 
 
 @dataclass(frozen=True)
-class Fingerprinted:
-    """Entries with the marks by which a change of them is noticed."""
+class Answered:
+    """What a listing has answered, and which series it brings."""
 
-    answered: Answered
+    channel_id: UUID
     entries: Sequence[Entry]
     fingerprints: Sequence[int]
-    bad: Sequence[BadEntry]
+    """Of each entry, in their order: by them a change is noticed."""
+    sources: Sequence[Source]
+    first_look: bool
+    bad: Sequence[BadEntry] = ()
+    complete: bool = False
+    loose_keys: bool = False
+    told_before: int = 0
 
-    def sort(self, places: Iterable[int]) -> Classified:
+    @classmethod
+    def of(
+        cls,
+        channel_id: UUID,
+        entries: Sequence[Entry],
+        sources: Sequence[Source],
+        *,
+        first_look: bool,
+        bad: Sequence[BadEntry] = (),
+        complete: bool = False,
+        loose_keys: bool = False,
+        told_before: int = 0,
+    ) -> Answered:
+        """Return an answer with the fingerprints of its entries; of two with one key the first counts.
+
+        A fingerprint is made of everything that the source says of an entry and of how the listing is sorted,
+        so that what would be sorted otherwise today is sorted anew.
+        """
+        salt = "\x1e".join(
+            f"{source.series_id.hex}\x1f{source.pattern}\x1f{source.language}\x1f{source.numbers_reset}"
+            for source in sources
+        )
+        entries = list({entry.key: entry for entry in reversed(entries)}.values())
+        odd = [entry for entry in entries if not is_key(entry.key)]
+        if odd:
+            bad = [*bad, *(BadEntry(stand_in_key(entry.key), "its key cannot be stored") for entry in odd)]
+            entries = [entry for entry in entries if is_key(entry.key)]
+        return cls(
+            channel_id,
+            entries,
+            [_fingerprint(entry, salt) for entry in entries],
+            sources,
+            first_look,
+            bad,
+            complete,
+            loose_keys,
+            told_before,
+        )
+
+    def sort(self, places: Iterable[int], into: News) -> None:
         """Tell releases and posts apart, of those entries that are worth it."""
-        chutes = [SeriesMatcher(source, _pattern_of(source)) for source in self.answered.sources]
-        outcome = Classified()
+        matchers = [SeriesMatcher(source, _pattern_of(source)) for source in self.sources]
         for place in places:
             entry, fingerprint = self.entries[place], self.fingerprints[place]
-            for chute in chutes:
-                release = chute.take(entry, fingerprint=fingerprint, first_look=self.answered.first_look)
+            for matcher in matchers:
+                release = matcher.take(entry, fingerprint=fingerprint, first_look=self.first_look)
                 if release is not None:
-                    outcome.releases.append(release)
+                    into.releases.append(release)
                     break
             else:
-                outcome.posts.append(entry)
-                outcome.marks[entry.key] = fingerprint
-        return outcome
-
-
-def mark_entries(answered: Answered) -> Fingerprinted:
-    """Mark the entries of an answer; of two with one key the first counts.
-
-    A mark is made of everything that the source says of an entry and of how the listing is sorted, so that
-    what would be sorted otherwise today is sorted anew.
-    """
-    salt = "\x1e".join(
-        f"{source.series_id.hex}\x1f{source.pattern}\x1f{source.language}\x1f{source.numbers_reset}"
-        for source in answered.sources
-    )
-    entries = list({entry.key: entry for entry in reversed(answered.entries)}.values())
-    bad = list(answered.bad)
-    if not all(is_key(entry.key) for entry in entries):
-        odd = [entry for entry in entries if not is_key(entry.key)]
-        bad += [BadEntry(stand_in_key(entry.key), "its key cannot be stored") for entry in odd]
-        entries = [entry for entry in entries if is_key(entry.key)]
-    return Fingerprinted(answered, entries, [_fingerprint(entry, salt) for entry in entries], bad)
+                into.posts.setdefault(self.channel_id, []).append(entry)
+                into.marks.setdefault(self.channel_id, {})[entry.key] = fingerprint
 
 
 def _pattern_of(source: Source) -> TitlePattern | None:

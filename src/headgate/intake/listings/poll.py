@@ -29,10 +29,10 @@ from headgate.domain.pacing import HORIZON_S
 from headgate.domain.streams.rules import ChannelRules
 from headgate.domain.streams.schedule import JITTER
 from headgate.intake.channels.rules import RulesCache
-from headgate.intake.listings.accept_entries import Accepted, News, take_news, tell_news
+from headgate.intake.listings.accept_entries import Accepted, accept_news, find_news
 from headgate.intake.listings.addresses import ListingAddresses, read_address
 from headgate.intake.listings.answers import facts_of, is_quiet, join_parts, shows_blindness, with_resets
-from headgate.intake.listings.entries import Answered
+from headgate.intake.listings.entries import Answered, News
 from headgate.intake.listings.hosts import claim_probe, explain_wait, may_retry, note_failure
 from headgate.intake.listings.measures import poll_of
 from headgate.intake.listings.moves import move
@@ -218,7 +218,7 @@ class Poller:
             return PollAnswer(address, listed)
         async with job.database.autocommit() as tx:
             sources = (await listings.list_sources(tx, [listing.channel_id]))[listing.channel_id]
-            answered = Answered(
+            answered = Answered.of(
                 listing.channel_id,
                 listed.entries,
                 with_resets(sources, listed.numbers_reset),
@@ -228,7 +228,7 @@ class Poller:
                 loose_keys=listed.loose_keys,
                 told_before=listing.told_before,
             )
-            return PollAnswer(address, listed, await tell_news(tx, [answered]))
+            return PollAnswer(address, listed, await find_news(tx, [answered]))
 
     async def _succeed(self, job: Job[UUID], look: Poll, answer: PollAnswer) -> None:
         listing, now = look.listing, look.now
@@ -251,7 +251,7 @@ class Poller:
                 else {}
             )
             await self._mend(tx, look)
-            outcome = await take_news(tx, answer.news, rules=rules, ids=self.ids, now=now)
+            outcome = await accept_news(tx, answer.news, rules=rules, ids=self.ids, now=now)
             if not answer.listed.unchanged:
                 await self._clear_misses(tx, listing, answer, outcome)
                 await self._note(tx, look, answer.listed)

@@ -17,8 +17,8 @@ from headgate.domain.listings.listings import Swept
 from headgate.domain.listings.rhythm import merge_arrivals
 from headgate.domain.streams.schedule import JITTER
 from headgate.intake.channels.rules import RulesCache
-from headgate.intake.listings.accept_entries import News, take_news, tell_news
-from headgate.intake.listings.entries import Answered
+from headgate.intake.listings.accept_entries import accept_news, find_news
+from headgate.intake.listings.entries import Answered, News
 from headgate.intake.listings.hosts import claim_probe, may_retry, note_failure
 from headgate.intake.listings.measures import sweep_of
 from headgate.jobs.job import Job
@@ -120,7 +120,7 @@ class Sweeper:
             await hosts.lock_host(tx, job.key)
             if host.failures:
                 await hosts.mend_host(tx, job.key, now=now)
-            if (await take_news(tx, found.news, rules=rules, ids=self.ids, now=now)).changed:
+            if (await accept_news(tx, found.news, rules=rules, ids=self.ids, now=now)).changed:
                 await hosts.note_swept(tx, found.arrivals, now=now)
             if not host.cursor:
                 # What came before the sweeps began, and after a look at its listing, no sweep will tell.
@@ -148,7 +148,7 @@ class Sweeper:
             followed = {one.channel_id: one for one in await hosts.find_swept(tx, job.key, keys)}
             sources = await listings.list_sources(tx, list(followed))
             answers = [
-                Answered(
+                Answered.of(
                     channel_id,
                     swept.entries.get(listing.key, ()),
                     sources[channel_id],
@@ -157,7 +157,7 @@ class Sweeper:
                 )
                 for channel_id, listing in followed.items()
             ]
-            news = await tell_news(tx, answers)
+            news = await find_news(tx, answers)
         changed = {release.channel_id for release in news.releases}
         arrivals = {
             channel_id: merge_arrivals(

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.retry import RetryPolicy
+from headgate.domain.words.listing_words import chapter_text
 from headgate.jobs.execution import REST
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
@@ -61,9 +62,24 @@ class Notifier:
         """Tell of the next news of the channel; wake a successor if there is more."""
         now = self.clock.now()
         async with job.finish() as tx:
-            told = await news.tell_news(
+            taken = await create_notifications(
                 tx, job.key, limit=BATCH, now=now, push_at=now + timedelta(seconds=self.gather_s)
             )
-            await publish_all(tx, [Event("notifications", audience=user_id) for user_id in told.user_ids])
-            if told.taken == BATCH:
+            if taken == BATCH:
                 await enqueue(tx, [Wake(NOTIFY, str(job.key))])
+
+
+async def create_notifications(
+    tx: Tx, channel_id: UUID, *, limit: int, now: datetime, push_at: datetime
+) -> int:
+    """Notify users of a channel's next news, and return how much that was."""
+    taken = await news.lock_news(tx, channel_id, limit=limit)
+    if not taken:
+        return 0
+    bodies = {
+        one.id: chapter_text(one.number, title=one.title, volume=one.volume, source=one.source)
+        for one in taken
+    }
+    user_ids = await news.create_notifications(tx, channel_id, bodies, now=now, push_at=push_at)
+    await publish_all(tx, [Event("notifications", audience=user_id) for user_id in user_ids])
+    return len(taken)

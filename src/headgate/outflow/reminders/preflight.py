@@ -13,6 +13,7 @@ from headgate.domain.pacing import LanePlan, LaneState, Pace
 from headgate.domain.reminders.forecast import Forecast, PlannedRun, Queued, advice, forecast
 from headgate.domain.reminders.recurrence import next_fire
 from headgate.domain.words.forecast_text import in_words
+from headgate.domain.words.states import ACCOUNT_TROUBLE
 from headgate.kernel.clock import Clock
 from headgate.outflow.reminders import reminders
 from headgate.outflow.reminders.drafts import Draft, draft_of
@@ -167,7 +168,8 @@ def _outlook(
     text = in_words(seen, plan, queued=queued)
     if scope.state != "active":
         why = f" ({scope.state_reason.rstrip('.')})" if scope.state_reason else ""
-        text = f"Nothing is sent while {scope.account_name} {_TROUBLE[scope.state]}{why}. If it could: {text}"
+        trouble = f"{scope.account_name} {ACCOUNT_TROUBLE[scope.state]}{why}"
+        text = f"Nothing is sent while {trouble}. If it could: {text}"
     return Outlook(
         account_name=scope.account_name,
         zone=plan.window.zone,
@@ -178,6 +180,3 @@ def _outlook(
         text=text,
         advice=tuple(advice(seen, plan, names[:_MAX_NAMES])),
     )
-
-
-_TROUBLE = {"needs_login": "must sign in again", "restricted": "is restricted", "banned": "is banned"}

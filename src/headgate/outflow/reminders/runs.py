@@ -13,6 +13,7 @@ from uuid import UUID
 from headgate.domain.errors import UserError
 from headgate.domain.reminders.run_results import Tally
 from headgate.domain.reminders.windows import DAY_MINUTES, Window, minute_text
+from headgate.domain.words.states import skip_text
 from headgate.kernel.ids import Ids
 from headgate.outflow.reminders import reminders as reminder_plans
 from headgate.outflow.reminders.drafts import Draft, check_words, draft_of
@@ -211,9 +212,8 @@ async def make_remainder_run(
             "Nothing of this run is left to send.",
             remedy="" if include_uncertain else "What is uncertain is sent again only if you say so.",
         )
-    woken = await remainders.pass_on(
-        tx, old_id=old.id, new_id=run.id, error=f"passed on to {account.name}", now=now
-    )
+    said = skip_text("passed_on", account=account.name)
+    woken = await remainders.pass_on(tx, old_id=old.id, new_id=run.id, error=said, now=now)
     if woken and old.account_id is not None:
         await wake_sender(tx, old.account_id)
     await _announce(tx, run, now=now)

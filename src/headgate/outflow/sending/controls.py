@@ -9,7 +9,7 @@ from uuid import UUID
 from headgate.domain.errors import NotFound, UserError
 from headgate.domain.reminders.run_results import DeliveryState, RunState
 from headgate.domain.wall_time import find_zone
-from headgate.outflow.sending.endings import CANCELLED, Circumstances, end_run, window_of
+from headgate.outflow.sending.endings import Circumstances, end_run, window_of
 from headgate.outflow.sending.hold import wake_sender
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
@@ -47,7 +47,7 @@ async def cancel(tx: Tx, run_id: UUID, *, now: datetime) -> None:
     run = await _locked(tx, run_id)
     if not await run_controls.cancel_run(tx, run_id, now=now):
         raise _refusal(run, "cancelled")
-    await sending.skip_rest(tx, run_id, error=CANCELLED, now=now)
+    await sending.skip_rest(tx, run_id, "cancelled", now=now)
     if await sending.count_open(tx, run_id) == 0:
         await end_run(tx, replace(run, state="cancelled"), Circumstances(), now=now)
     else:

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.reminders.run_results import (
-    WINDOW_CLOSED,
     Ending,
     RunState,
     Tally,
@@ -27,8 +26,6 @@ FIRED = "reminder.fired"
 _EVEN = timedelta(minutes=2)
 """A lane that was busy until so shortly before the close was busy until the close."""
 _LONG = timedelta(minutes=10)
-PASSED_ON = "passed on to "
-CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ async def close_window(tx: Tx, run: DueRun, *, now: datetime) -> bool:
             tx, run.id, opens_at=stretch.opens_at, closes_at=stretch.closes_at, reason=reason
         )
         return False
-    await sending.skip_rest(tx, run.id, error=WINDOW_CLOSED, now=now)
+    await sending.skip_rest(tx, run.id, "window_closed", now=now)
     return await sending.count_open(tx, run.id) == 0
 
 
@@ -77,7 +74,7 @@ async def end_run(
     errors = await sending.count_errors(tx, run.id)
     cancelled = run.state == "cancelled"
     state: RunState = "cancelled" if cancelled else result_of(tally)
-    skipped_at_close = any(error.error == WINDOW_CLOSED for error in errors)
+    skipped_at_close = any(error.skip_reason == "window_closed" for error in errors)
     text = summary(
         Ending(
             account=run.account_name,
@@ -89,7 +86,7 @@ async def end_run(
             errors=_counts(errors),
             limit_signals=run.limit_signals,
             daily_cap_reached=circumstances.daily_cap_reached,
-            passed_on=sum(e.deliveries for e in errors if e.error.startswith(PASSED_ON)),
+            passed_on=sum(error.deliveries for error in errors if error.skip_reason == "passed_on"),
             paused_reason=run.reason if run.state == "paused" else "",
         )
     )

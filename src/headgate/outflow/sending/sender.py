@@ -16,7 +16,6 @@ from uuid import UUID
 from headgate.connectors.protocol import CallKind
 from headgate.domain.errors import AuthFailed, Restricted
 from headgate.domain.pacing import ComeBackLater
-from headgate.domain.reminders.run_results import WINDOW_CLOSED
 from headgate.domain.retry import RetryPolicy
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind
@@ -27,7 +26,7 @@ from headgate.lanes import Lanes
 from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.outflow.sending.batch import MAX_PACE_S, SendBatch
-from headgate.outflow.sending.endings import CANCELLED, Circumstances, close_window, end_run, was_saturated
+from headgate.outflow.sending.endings import Circumstances, close_window, end_run, was_saturated
 from headgate.outflow.sending.hold import LEASE_S, SEND, SenderLease, wake_sender
 from headgate.outflow.sending.message_sender import SETTLE_S, MessageSender, search_history
 from headgate.outflow.sending.permits import PermitPool
@@ -187,7 +186,7 @@ class Sender:
     ) -> bool:
         """End a run whose window has closed or that was cancelled; true if messages of it are in doubt."""
         if run.state == "cancelled":
-            await sending.skip_rest(tx, run.id, error=CANCELLED, now=now)
+            await sending.skip_rest(tx, run.id, "cancelled", now=now)
             over = await sending.count_open(tx, run.id) == 0
         elif run.closes_at is not None and run.closes_at <= now:
             over = await close_window(tx, run, now=now)
@@ -231,8 +230,8 @@ class Sender:
             async with database.transaction() as tx:
                 now = self.clock.now()
                 await sending.complete_deliveries(tx, run.id, now=now)
-                error = CANCELLED if run.state == "cancelled" else WINDOW_CLOSED
-                await sending.skip_rest(tx, run.id, error=error, now=now)
+                reason = "cancelled" if run.state == "cancelled" else "window_closed"
+                await sending.skip_rest(tx, run.id, reason, now=now)
                 if await sending.count_open(tx, run.id) == 0:
                     circumstances = await self._circumstances(tx, account, run, plan.sender)
                     await end_run(tx, run, circumstances, now=now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -16,21 +17,38 @@ NOTIFY = "notify"
 
 
 @dataclass(frozen=True)
-class Told:
-    """How much news was taken, how many notifications came of it, and for whom."""
+class ChapterNews:
+    """News of a channel; without a chapter it is about an item."""
 
-    taken: int
-    told: int
-    user_ids: list[UUID]
+    id: int
+    number: str
+    title: str
+    volume: str
+    source: str
+    """Who brings the chapter."""
 
 
 async def list_channels_with_news(tx: Tx, *, limit: int, rested_since: datetime) -> list[str]:
     return await tx.column(Q["list_channels_with_news"], limit=limit, rested_since=rested_since)
 
 
-async def tell_news(tx: Tx, channel_id: UUID, *, limit: int, now: datetime, push_at: datetime) -> Told:
-    """Turn a channel's next news into notifications; addresses are due at `push_at`, if not before."""
-    told = await tx.one(Told, Q["tell_news"], channel_id=channel_id, limit=limit, now=now, push_at=push_at)
-    if told is None:
-        raise RuntimeError("a count returned no row")
-    return told
+async def lock_news(tx: Tx, channel_id: UUID, *, limit: int) -> list[ChapterNews]:
+    """Return a channel's next news, which nobody else takes until the transaction ends."""
+    return await tx.all(ChapterNews, Q["lock_news"], channel_id=channel_id, limit=limit)
+
+
+async def create_notifications(
+    tx: Tx, channel_id: UUID, bodies: Mapping[int, str], *, now: datetime, push_at: datetime
+) -> list[UUID]:
+    """Turn news into notifications with these texts; addresses are due at `push_at`, if not before.
+
+    Returns the users who got one.
+    """
+    return await tx.column(
+        Q["create_notifications"],
+        channel_id=channel_id,
+        news_ids=list(bodies),
+        bodies=list(bodies.values()),
+        now=now,
+        push_at=push_at,
+    )

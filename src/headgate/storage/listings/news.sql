@@ -18,35 +18,39 @@ where w.channel_id is not null
   )
 limit %(limit)s
 
--- name: tell_news
--- The next news of a channel becomes a notification for each user with a follow that wants it, and is news no more. A
+-- name: lock_news
+-- The next news of a channel, with what is said of its chapters; items say themselves.
+select n.id, coalesce(c.number, '') as number, coalesce(c.title, '') as title, coalesce(c.volume, '') as volume,
+       coalesce(nullif(r.scan_group, ''), ch.title, '') as source
+from news n
+join channel ch on ch.id = n.channel_id
+left join release r on r.id = n.release_id
+left join chapter c on c.id = r.chapter_id
+where n.channel_id = %(channel_id)s
+order by n.id limit %(limit)s::int
+for update of n
+
+-- name: create_notifications
+-- News of a channel becomes a notification for each user with a follow that wants it, and is news no more. A
 -- user is told once a chapter, or once a chapter and source if one of the matching follows says so; what was told
 -- before in the other way is not told again. What a user has read past is noted as read, and not pushed. Addresses
 -- get what is to be pushed, and are due when enough time has passed for others to join. One of several that are told
 -- at once is the newest, in the order of the chapters. Rows are written in the order of their keys, so that two
 -- channels with the same followers never wait for each other in a circle.
 with taken as materialized (
-    select n.id, n.release_id, n.item_id, n.at from news n
-    where n.channel_id = %(channel_id)s order by n.id limit %(limit)s::int for update
+    select n.id, n.release_id, n.item_id, n.at, u.body
+    from unnest(%(news_ids)s::bigint[], %(bodies)s::text[]) as u (id, body)
+    join news n on n.id = u.id
 ), ended as (
     delete from news n using taken t where n.id = t.id
 ), thing as materialized (
     select t.id as news_id, coalesce(r.published_at, t.at) as published_at, r.language, r.url,
            c.id as chapter_id, c.series_id, null::uuid as item_id, c.place,
-           s.title,
-           concat_ws(
-               ' · ',
-               case when c.number <> '' then 'Chapter ' || c.number || case when c.title <> '' then ': ' || c.title else '' end
-                    when c.title <> '' then c.title else 'New chapter' end,
-               case when c.volume <> '' then 'Vol. ' || c.volume end,
-               coalesce(nullif(r.scan_group, ''), nullif(ch.title, ''))
-           ) as body,
-           headgate_words(s.title || ' ' || c.number || ' ' || c.title) as words
+           s.title, t.body, headgate_words(s.title || ' ' || c.number || ' ' || c.title) as words
     from taken t
     join release r on r.id = t.release_id and r.removed_at is null
     join chapter c on c.id = r.chapter_id
     join series s on s.id = c.series_id
-    join channel ch on ch.id = r.channel_id
     union all
     select t.id, i.sent_at, '', coalesce(link.url, ''), null, null, i.id, '', ch.title, i.title, headgate_words(i.title)
     from taken t
@@ -112,5 +116,4 @@ with taken as materialized (
     update push_address a set due_at = coalesce(a.due_at, greatest(%(push_at)s::timestamptz, a.open_until))
     from locked l where a.id = l.id
 )
-select (select count(*) from taken)::int as taken, (select count(*) from inserted)::int as told,
-       array(select distinct user_id from inserted) as user_ids
+select distinct user_id from inserted

@@ -41,15 +41,9 @@ class NewRelease:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What came of the entries of one listing; chapters are counted over all listings of the statement."""
-
+class _NewsCount:
     channel_id: UUID
-    new_releases: int
-    changed_releases: int
     news_rows: int
-    new_chapters: int
-    changed_chapters: int
 
 
 async def list_changed(
@@ -106,12 +100,15 @@ async def leave_chapters(tx: Tx, chapter_ids: Sequence[UUID]) -> None:
 
 async def take_releases(
     tx: Tx, releases: Sequence[NewRelease], *, ids: Ids, now: datetime
-) -> dict[UUID, Taken]:
-    """Take entries in, each of them once: chapters, releases, the series' latest, and the news of them."""
+) -> dict[UUID, int]:
+    """Take entries in, each of them once: chapters, releases, the series' latest, and the news of them.
+
+    Returns how much news each listing brought, of those whose releases changed.
+    """
     if not releases:
         return {}
     taken = await tx.all(
-        Taken,
+        _NewsCount,
         Q["take_releases"],
         channel_ids=[r.channel_id for r in releases],
         series_ids=[r.series_id for r in releases],
@@ -134,7 +131,7 @@ async def take_releases(
         identities=[r.identity for r in releases],
         now=now,
     )
-    return {one.channel_id: one for one in taken}
+    return {one.channel_id: one.news_rows for one in taken}
 
 
 async def note_bad_entries(tx: Tx, bad: Sequence[tuple[UUID, BadEntry]], *, ids: Ids, now: datetime) -> None:

@@ -37,7 +37,7 @@ select headgate_leave_chapters(%(chapter_ids)s::uuid[], '{}')
 
 -- name: take_releases
 -- New and changed entries, with all that follows from them.
-select of_channel as channel_id, new_releases, changed_releases, news_rows, new_chapters, changed_chapters
+select of_channel as channel_id, news_rows
 from headgate_take_releases(
     %(channel_ids)s::uuid[], %(series_ids)s::uuid[], %(chapter_ids)s::uuid[], %(chapter_keys)s::text[],
     %(places)s::text[], %(numbers)s::text[], %(volumes)s::text[], %(chapter_titles)s::text[], %(release_ids)s::uuid[],

@@ -1069,12 +1069,14 @@ create table delivery (
     target_title text not null,
     state text not null default 'pending'
         check (state in ('pending', 'sending', 'sent', 'failed', 'skipped', 'uncertain')),
+    skip_reason text check (skip_reason in ('window_closed', 'cancelled', 'passed_on')),
     error text not null default '',
     started_at timestamptz,
     ended_at timestamptz,
     -- How long the platform took for its messages.
     latency_ms int,
-    primary key (run_id, number)
+    primary key (run_id, number),
+    check (skip_reason is null or state = 'skipped')
 ) with (fillfactor = 60);
 
 -- None by state, here and below: states change with every message, and without it such a change touches no index.
@@ -1486,9 +1488,7 @@ create function headgate_take_releases(
     volumes text[], chapter_titles text[], release_ids uuid[], entry_keys text[], titles text[], urls text[],
     languages text[], scan_groups text[], externals boolean[], published timestamptz[], fingerprints bigint[],
     first_looks boolean[], identities bigint[], taken_at timestamptz
-) returns table (
-    of_channel uuid, new_releases int, changed_releases int, news_rows int, new_chapters int, changed_chapters int
-)
+) returns table (of_channel uuid, news_rows int)
 language plpgsql as $$
 declare
     chapters uuid[];
@@ -1516,7 +1516,6 @@ begin
         returning chapter.id
     )
     select coalesce(array_agg(id), '{}') into made from written;
-    new_chapters := cardinality(made);
 
     select array_agg(c.id order by e.n) into chapters
     from unnest(series_ids, chapter_keys) with ordinality as e (series_id, key, n)
@@ -1547,7 +1546,7 @@ begin
     )
     select array_agg(id) filter (where is_new) into added from written;
 
-    changed_chapters := headgate_derive_chapters(array(select id from unnest(chapters) as id where id <> all(made)));
+    perform headgate_derive_chapters(array(select id from unnest(chapters) as id where id <> all(made)));
     perform headgate_settle_latest(series_ids);
     if left_behind is not null then
         perform headgate_leave_chapters(left_behind, moved_to);
@@ -1568,11 +1567,8 @@ begin
         order by c.place, r.id
         returning news.channel_id
     )
-    select e.channel_id, count(*) filter (where e.id = any(added))::int,
-           count(*) filter (where e.id <> all(coalesce(added, '{}')))::int,
-           (select count(*) from told t where t.channel_id = e.channel_id)::int,
-           headgate_take_releases.new_chapters, headgate_take_releases.changed_chapters
-    from unnest(channel_ids, release_ids) as e (channel_id, id)
+    select e.channel_id, (select count(*) from told t where t.channel_id = e.channel_id)::int
+    from unnest(channel_ids) as e (channel_id)
     group by e.channel_id;
 end
 $$;

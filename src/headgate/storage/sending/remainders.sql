@@ -69,7 +69,7 @@ where n.run_id = %(new_id)s
 -- name: pass_on
 -- What the old run would still have done is the new one's now; the sender finds it ended.
 with passed as (
-    update delivery o set state = 'skipped', error = %(error)s, ended_at = %(now)s
+    update delivery o set state = 'skipped', skip_reason = 'passed_on', error = %(error)s, ended_at = %(now)s
     from delivery n
     where o.run_id = %(old_id)s and o.state = 'pending' and n.run_id = %(new_id)s
       and n.target_key = o.target_key and n.target_id is not distinct from o.target_id

@@ -29,7 +29,7 @@ where id = %(run_id)s and state in ('waiting', 'running', 'paused')
 -- Deliveries in these states are to be made after all; what was sent of them stays sent.
 with chosen as (
     update delivery
-    set state = 'pending', error = '', ended_at = null
+    set state = 'pending', skip_reason = null, error = '', ended_at = null
     where run_id = %(run_id)s and state = any(%(states)s::text[])
         and (%(delivery)s::int is null or number = %(delivery)s)
     returning number

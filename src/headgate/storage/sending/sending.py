@@ -10,7 +10,8 @@ from uuid import UUID
 
 from pydantic_core import to_json
 
-from headgate.domain.reminders.run_results import DeliveryState, PartState, RunState
+from headgate.domain.reminders.run_results import DeliveryState, PartState, RunState, SkipReason
+from headgate.domain.words.states import ACCOUNT_BACK, SENDER_STOPPED, account_trouble_text, skip_text
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 
@@ -154,10 +155,19 @@ class MediaContent:
 
 
 @dataclass(frozen=True)
+class _UnableAccount:
+    id: UUID
+    name: str
+    state: str
+    state_reason: str
+
+
+@dataclass(frozen=True)
 class ErrorCount:
     """How many deliveries were not made for a reason."""
 
     state: DeliveryState
+    skip_reason: SkipReason | None
     error: str
     deliveries: int
 
@@ -173,7 +183,7 @@ async def list_sending_accounts(tx: Tx, *, now: datetime, limit: int) -> list[st
 
 
 async def postpone_sender(tx: Tx, account_id: UUID, *, until: datetime) -> int:
-    return await tx.execute(Q["postpone_sender"], account_id=account_id, until=until)
+    return await tx.execute(Q["postpone_sender"], account_id=account_id, until=until, reason=SENDER_STOPPED)
 
 
 async def reopen_sender(tx: Tx, account_id: UUID, *, now: datetime) -> int:
@@ -182,8 +192,15 @@ async def reopen_sender(tx: Tx, account_id: UUID, *, now: datetime) -> int:
 
 async def follow_accounts(tx: Tx, *, now: datetime) -> int:
     """Pause the runs of accounts that cannot send, and resume those of accounts that can again."""
-    paused = await tx.execute(Q["pause_with_account"])
-    return paused + await tx.execute(Q["resume_with_account"], now=now)
+    paused = 0
+    if unable := await tx.all(_UnableAccount, Q["list_unable_accounts"]):
+        paused = await tx.execute(
+            Q["pause_with_account"],
+            account_ids=[account.id for account in unable],
+            states=[account.state for account in unable],
+            reasons=[account_trouble_text(one.name, one.state, one.state_reason) for one in unable],
+        )
+    return paused + await tx.execute(Q["resume_with_account"], now=now, reason=ACCOUNT_BACK)
 
 
 async def list_due_runs(tx: Tx, account_id: UUID, *, now: datetime) -> list[DueRun]:
@@ -262,11 +279,18 @@ async def settle_part(tx: Tx, run_id: UUID, share: Share, result: Result, *, now
 
 
 async def fail_pending(tx: Tx, run_id: UUID, *, error: str, now: datetime) -> int:
-    return await tx.execute(Q["end_rest"], run_id=run_id, state="failed", error=error, now=now)
+    return await tx.execute(
+        Q["end_rest"], run_id=run_id, state="failed", skip_reason=None, error=error, now=now
+    )
 
 
-async def skip_rest(tx: Tx, run_id: UUID, *, error: str, now: datetime) -> int:
-    return await tx.execute(Q["end_rest"], run_id=run_id, state="skipped", error=error, now=now)
+async def skip_rest(
+    tx: Tx, run_id: UUID, reason: Literal["window_closed", "cancelled"], *, now: datetime
+) -> int:
+    """Skip what was not sent; what may be under way stays with the sender."""
+    return await tx.execute(
+        Q["end_rest"], run_id=run_id, state="skipped", skip_reason=reason, error=skip_text(reason), now=now
+    )
 
 
 async def complete_deliveries(tx: Tx, run_id: UUID, *, now: datetime) -> int:

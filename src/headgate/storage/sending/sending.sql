@@ -10,7 +10,7 @@ limit %(limit)s
 
 -- name: postpone_sender
 -- The sender gave up: its runs say so, and are tried again later by themselves.
-update run set due_at = greatest(due_at, %(until)s), reason = 'stopped by an error, tried again later; see the failed jobs'
+update run set due_at = greatest(due_at, %(until)s), reason = %(reason)s
 where account_id = %(account_id)s and due_at is not null
 
 -- name: reopen_sender
@@ -23,20 +23,24 @@ where r.account_id = %(account_id)s and (r.due_at is null or r.due_at > %(now)s)
         or exists (select from delivery d where d.run_id = r.id and d.state = 'sending')
     )
 
+-- name: list_unable_accounts
+-- Accounts that cannot send and have runs that would.
+select a.id, a.name, a.state, a.state_reason from account a
+where a.state <> 'active' and exists (
+    select from run r where r.account_id = a.id and r.state in ('waiting', 'running'))
+
 -- name: pause_with_account
--- Runs of accounts that cannot send wait for them, and say why.
+-- Runs of accounts that cannot send wait for them, and say why. An account that has changed since is left for the next time.
 update run r
-set state = 'paused', paused_by = 'account', due_at = r.closes_at,
-    reason = 'the account ' || r.account_name || ' '
-        || case a.state when 'needs_login' then 'must sign in again' when 'banned' then 'is banned' else 'is restricted' end
-        || case when a.state_reason = '' then '' else ': ' || a.state_reason end
-from account a
-where a.id = r.account_id and a.state <> 'active' and r.state in ('waiting', 'running')
+set state = 'paused', paused_by = 'account', due_at = r.closes_at, reason = u.reason
+from unnest(%(account_ids)s::uuid[], %(states)s::text[], %(reasons)s::text[]) as u (account_id, state, reason)
+join account a on a.id = u.account_id and a.state = u.state
+where r.account_id = u.account_id and r.state in ('waiting', 'running')
 
 -- name: resume_with_account
 -- Runs that waited for their account go on when it can send again.
 update run r
-set state = 'waiting', paused_by = null, due_at = greatest(%(now)s, r.opens_at), reason = 'the account can send again'
+set state = 'waiting', paused_by = null, due_at = greatest(%(now)s, r.opens_at), reason = %(reason)s
 from account a
 where a.id = r.account_id and a.state = 'active' and r.state = 'paused' and r.paused_by = 'account'
 
@@ -149,7 +153,7 @@ where d.run_id = s.run_id and d.number = s.delivery and %(delivery_state)s <> ''
 -- name: end_rest
 -- What was not sent is not sent any more; of what may be under way the sender will tell.
 update delivery d
-set state = %(state)s, error = %(error)s, ended_at = %(now)s
+set state = %(state)s, skip_reason = %(skip_reason)s, error = %(error)s, ended_at = %(now)s
 where d.run_id = %(run_id)s
     and (d.state = 'pending' or d.state = 'sending' and not exists (
         select from part p where p.run_id = d.run_id and p.delivery = d.number and p.state = 'sending'))
@@ -178,10 +182,10 @@ select state, count(*)::int as deliveries from delivery where run_id = %(run_id)
 
 -- name: count_errors
 -- Why deliveries were not made, the most frequent first.
-select state, error, count(*)::int as deliveries
+select state, skip_reason, error, count(*)::int as deliveries
 from delivery
 where run_id = %(run_id)s and state in ('failed', 'skipped', 'uncertain')
-group by state, error
+group by state, skip_reason, error
 order by count(*) desc, state, error
 
 -- name: rest_runs

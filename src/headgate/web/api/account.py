@@ -6,7 +6,7 @@ outlive it.
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import dataclass
 from uuid import UUID
 
 from fastapi import HTTPException, Request
@@ -23,7 +23,7 @@ from headgate.access.users import (
 )
 from headgate.access.users import change_password as change_own_password
 from headgate.storage.access import api_tokens
-from headgate.storage.access.api_tokens import Scope
+from headgate.storage.access.api_tokens import ApiTokenLine, Scope
 from headgate.storage.access.users import Role
 from headgate.web.callers import CurrentCaller
 from headgate.web.cookies import browser_of
@@ -41,22 +41,12 @@ class MeAnswer(BaseModel):
     scopes: list[Scope]
 
 
-class TokenAnswer(BaseModel):
-    """A token without the token itself."""
-
-    id: UUID
-    name: str
-    scopes: list[Scope]
-    created_at: datetime
-    last_used_at: datetime | None
-    expires_at: datetime
-
-
 class TokensAnswer(BaseModel):
-    tokens: list[TokenAnswer]
+    tokens: list[ApiTokenLine]
 
 
-class FreshTokenAnswer(TokenAnswer):
+@dataclass(frozen=True, kw_only=True)
+class FreshTokenAnswer(ApiTokenLine):
     """A new token, shown this once."""
 
     token: str
@@ -108,7 +98,7 @@ async def list_tokens(site: CurrentSite, caller: CurrentCaller) -> TokensAnswer:
     """List the caller's API tokens."""
     async with site.transaction() as tx:
         lines = await api_tokens.list_api_tokens(tx, caller.user_id)
-    return TokensAnswer(tokens=[TokenAnswer(**vars(line)) for line in lines])
+    return TokensAnswer(tokens=lines)
 
 
 @routes.post("/tokens", door=scope("admin"), status_code=201, tags=["account"])

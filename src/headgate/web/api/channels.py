@@ -10,7 +10,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from headgate.storage.channels.channel_overview import FIRST, ChannelCursor, ChannelLine, list_channels
-from headgate.web.cursors import read_channel_place, write_channel_place
+from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
 
@@ -71,11 +71,8 @@ async def list_all(
     site: CurrentSite, after: str = "", limit: Annotated[int, Query(ge=1, le=500)] = 100
 ) -> ChannelsAnswer:
     """List channels by title."""
-    place = read_channel_place(after) if after else FIRST
+    place = read_title_cursor(after, ChannelCursor) or FIRST
     async with site.transaction() as tx:
         found = await list_channels(tx, after=place, limit=limit + 1)
-    lines = found[:limit]
-    following = (
-        write_channel_place(ChannelCursor(lines[-1].title, lines[-1].id)) if len(found) > limit else None
-    )
+    lines, following = cut_page(found, limit, lambda line: title_cursor(line.title, line.id))
     return ChannelsAnswer(channels=[ChannelAnswer.of(line) for line in lines], next=following)

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from headgate.domain.pacing import Cause
 from headgate.outflow.sending.pace import PaceWish, SendingPace, change_pace, get_account, get_pace
 from headgate.storage.channels.channels import AccountState, list_accounts
+from headgate.storage.lanes.lanes import LaneChange
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite, Site
 
@@ -47,16 +48,6 @@ class LaneAnswer(BaseModel):
     used_today: int
 
 
-class LaneChangeAnswer(BaseModel):
-    """One change of the rate, and why it happened."""
-
-    at: datetime
-    from_rate: float
-    to_rate: float
-    cause: Cause
-    cool_until: datetime | None
-
-
 class PaceAnswer(BaseModel):
     """How an account sends; without a lane it has not been opened yet."""
 
@@ -66,7 +57,7 @@ class PaceAnswer(BaseModel):
     lane: LaneAnswer | None
     group_concurrency: int | None
     groups_at_once: int
-    changes: list[LaneChangeAnswer]
+    changes: list[LaneChange]
 
     @classmethod
     def of(cls, pace: SendingPace, site: Site) -> PaceAnswer:

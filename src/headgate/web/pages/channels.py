@@ -14,7 +14,7 @@ from headgate.storage.database import Tx
 from headgate.storage.listings.listings import list_sources
 from headgate.storage.notifications.follows import list_followed_channels, list_followed_series
 from headgate.web.callers import CurrentCaller
-from headgate.web.cursors import read_channel_place, write_channel_place
+from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.series.source_views import view_listings
 from headgate.web.parts import CurrentSite
@@ -34,17 +34,12 @@ class FollowSwitch:
 
 @routes.get("/channels", door=SIGNED_IN)
 async def show_channels(site: CurrentSite, caller: CurrentCaller, after: str = "") -> Response:
-    place = read_channel_place(after) if after else FIRST
+    place = read_title_cursor(after, ChannelCursor) or FIRST
     async with site.transaction() as tx:
         found = await list_channels(tx, after=place, limit=PAGE_LENGTH + 1)
-        channels = found[:PAGE_LENGTH]
+        channels, following = cut_page(found, PAGE_LENGTH, lambda one: title_cursor(one.title, one.id))
         listings = await view_listings(site, tx, [one.id for one in channels if one.kind == "listing"])
         switches = await _follow_switches(tx, [one.id for one in channels], user_id=caller.user_id)
-    following = (
-        write_channel_place(ChannelCursor(channels[-1].title, channels[-1].id))
-        if len(found) > PAGE_LENGTH
-        else ""
-    )
     return site.renderer.render(
         "channels.html",
         caller=caller,

@@ -9,9 +9,10 @@ from fastapi import Response
 
 from headgate.catalogue.items import COUNT_CAP, ItemPage, count_library, list_newest, list_page
 from headgate.domain.text import typed_text
+from headgate.storage.catalogue.items import LibraryCursor
 from headgate.storage.listings.listing_overview import describe_troubles, list_troubled_listings
 from headgate.web.callers import Caller, CurrentCaller
-from headgate.web.cursors import read_place, write_place
+from headgate.web.cursors import read_time_cursor, time_cursor
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.parts import CurrentSite, Site
 
@@ -48,15 +49,15 @@ async def render_library(site: Site, caller: Caller, wish: LibraryQuery) -> Resp
     overflow = False
     async with site.transaction() as tx:
         page: ItemPage | None = None
-        if wish.until:
-            page = await list_newest(tx, down_to=read_place(wish.until), search=wish.search)
+        if down_to := read_time_cursor(wish.until, LibraryCursor):
+            page = await list_newest(tx, down_to=down_to, search=wish.search)
             overflow = page is None
         if page is None:
-            below = read_place(wish.before) if wish.before else None
+            below = read_time_cursor(wish.before, LibraryCursor)
             page = await list_page(tx, below=below, search=wish.search, limit=PAGE_LENGTH)
         counts = await count_library(tx)
         troubled = await list_troubled_listings(tx) if caller.is_admin else []
-    last = write_place(page.last) if page.last else ""
+    last = time_cursor(page.last.caught_at, page.last.id) if page.last else ""
     response = site.renderer.render(
         "library.html",
         caller=caller,

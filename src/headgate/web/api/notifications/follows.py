@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,7 +10,6 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from headgate.outflow.notifications import follows
-from headgate.storage.channels.channel_overview import ChannelCursor
 from headgate.storage.notifications.follows import (
     FIRST,
     Follow,
@@ -22,36 +20,17 @@ from headgate.storage.notifications.follows import (
     list_follows,
 )
 from headgate.web.callers import CurrentCaller
-from headgate.web.cursors import read_channel_place, write_channel_place
+from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
 
 
-class FollowAnswer(BaseModel):
-    """A wish to hear of new things in a series, in a channel, or of what is called so."""
-
-    id: UUID
-    series_id: UUID | None
-    channel_id: UUID | None
-    search: str | None
-    title: str
-    in_app: bool
-    push: bool
-    per: Per
-    languages: list[str]
-    since: datetime
-
-    @classmethod
-    def of(cls, follow: Follow) -> FollowAnswer:
-        return cls.model_validate(vars(follow))
-
-
 class FollowsAnswer(BaseModel):
     """A page of follows by name; `next` goes into `after` of the next call."""
 
-    follows: list[FollowAnswer]
+    follows: list[Follow]
     next: str | None
 
 
@@ -92,40 +71,34 @@ async def list_all(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> FollowsAnswer:
     """List what the caller follows, by name."""
-    place = read_channel_place(after) if after else ChannelCursor(FIRST.title, FIRST.id)
     async with site.transaction() as tx:
         found = await list_follows(
-            tx, user_id=caller.user_id, after=FollowCursor(place.title, place.id), limit=limit + 1
+            tx,
+            user_id=caller.user_id,
+            after=read_title_cursor(after, FollowCursor) or FIRST,
+            limit=limit + 1,
         )
-    shown = found[:limit]
-    last = ChannelCursor(shown[-1].title, shown[-1].id) if len(found) > limit else None
-    return FollowsAnswer(
-        follows=[FollowAnswer.of(follow) for follow in shown],
-        next=None if last is None else write_channel_place(last),
-    )
+    shown, following = cut_page(found, limit, lambda one: title_cursor(one.title, one.id))
+    return FollowsAnswer(follows=shown, next=following)
 
 
 @routes.post("/follows", door=scope("write"), status_code=201, tags=["follows"])
-async def create(site: CurrentSite, caller: CurrentCaller, body: FollowWish) -> FollowAnswer:
+async def create(site: CurrentSite, caller: CurrentCaller, body: FollowWish) -> Follow:
     """Let the caller hear of something from now on; following again changes how, and keeps since when."""
     subject = Subject(body.series_id, body.channel_id, body.search)
     switches = Switches(body.in_app, body.push, body.per, tuple(body.languages))
     async with site.transaction() as tx:
-        made = await follows.follow(
+        return await follows.follow(
             tx, subject, switches, user_id=caller.user_id, ids=site.parts.ids, now=site.parts.clock.now()
         )
-    return FollowAnswer.of(made)
 
 
 @routes.patch("/follows/{follow_id}", door=scope("write"), tags=["follows"])
-async def change(
-    site: CurrentSite, caller: CurrentCaller, follow_id: UUID, body: FollowChange
-) -> FollowAnswer:
+async def change(site: CurrentSite, caller: CurrentCaller, follow_id: UUID, body: FollowChange) -> Follow:
     """Change how the caller hears of something."""
     async with site.transaction() as tx:
         known = await follows.get(tx, follow_id, user_id=caller.user_id)
-        changed = await follows.change(tx, follow_id, body.applied(known.switches), user_id=caller.user_id)
-    return FollowAnswer.of(changed)
+        return await follows.change(tx, follow_id, body.applied(known.switches), user_id=caller.user_id)
 
 
 @routes.delete("/follows/{follow_id}", door=scope("write"), status_code=204, tags=["follows"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -15,30 +14,11 @@ from headgate.outflow.notifications.inbox import Unread, change_settings
 from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
 from headgate.storage.notifications.notifications import NEWEST, Notification, NotificationCursor
 from headgate.web.callers import CurrentCaller
-from headgate.web.cursors import read_notification_place, write_notification_place
+from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
 
 routes = Routes("/api/v1", in_schema=True)
-
-
-class NotificationAnswer(BaseModel):
-    """One thing told to the caller, once."""
-
-    id: UUID
-    series_id: UUID | None
-    chapter_id: UUID | None
-    channel_id: UUID | None
-    item_id: UUID | None
-    title: str
-    body: str
-    url: str
-    at: datetime
-    read_at: datetime | None
-
-    @classmethod
-    def of(cls, notification: Notification) -> NotificationAnswer:
-        return cls.model_validate(vars(notification))
 
 
 class UnreadAnswer(BaseModel):
@@ -55,7 +35,7 @@ class UnreadAnswer(BaseModel):
 class NotificationsAnswer(BaseModel):
     """A page of notifications, newest first; `next` goes into `before` of the next call."""
 
-    notifications: list[NotificationAnswer]
+    notifications: list[Notification]
     next: str | None
     unread: UnreadAnswer
 
@@ -99,19 +79,14 @@ async def list_page(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> NotificationsAnswer:
     """List what the caller was told, newest first; `unread` leaves out what was read."""
-    below = read_notification_place(before) if before else NEWEST
+    below = read_time_cursor(before, NotificationCursor) or NEWEST
     async with site.transaction() as tx:
         found = await inbox.list_page(
             tx, user_id=caller.user_id, below=below, unread_only=unread, limit=limit + 1
         )
         count = await inbox.count_unread(tx, user_id=caller.user_id)
-    shown = found[:limit]
-    last = NotificationCursor(shown[-1].at, shown[-1].id) if len(found) > limit else None
-    return NotificationsAnswer(
-        notifications=[NotificationAnswer.of(one) for one in shown],
-        next=None if last is None else write_notification_place(last),
-        unread=UnreadAnswer.of(count),
-    )
+    shown, following = cut_page(found, limit, lambda one: time_cursor(one.at, one.id))
+    return NotificationsAnswer(notifications=shown, next=following, unread=UnreadAnswer.of(count))
 
 
 @routes.get("/notifications/unread", door=scope("read"), tags=["notifications"])

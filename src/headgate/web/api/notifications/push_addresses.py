@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query
@@ -11,16 +11,15 @@ from pydantic import BaseModel, Field
 
 from headgate.domain.breaker import BreakerState, state_of
 from headgate.outflow.notifications.push_addresses import MAX_URL
-from headgate.storage.catalogue.items import LibraryCursor
+from headgate.outflow.notifications.push_out import PushOutcome
 from headgate.storage.notifications.push_addresses import (
     NEWEST_PUSH,
     Push,
     PushAddress,
     PushCursor,
-    PushState,
 )
 from headgate.web.callers import CurrentCaller
-from headgate.web.cursors import read_place, write_place
+from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
 
@@ -68,36 +67,10 @@ class AddressChange(BaseModel):
     enabled: bool | None = None
 
 
-class TestAnswer(BaseModel):
-    """What became of a test message."""
-
-    state: Literal["sent", "failed", "uncertain"]
-    error: str
-
-
-class PushAnswer(BaseModel):
-    """One message that went out, or did not."""
-
-    id: UUID
-    state: PushState
-    title: str
-    body: str
-    notifications: int
-    attempts: int
-    made_at: datetime
-    begun_at: datetime | None
-    ended_at: datetime | None
-    error: str
-
-    @classmethod
-    def of(cls, push: Push) -> PushAnswer:
-        return cls.model_validate(vars(push))
-
-
 class PushesAnswer(BaseModel):
     """A page of what went out, newest first; `next` goes into `before` of the next call."""
 
-    pushes: list[PushAnswer]
+    pushes: list[Push]
     next: str | None
 
 
@@ -155,10 +128,9 @@ async def delete(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> 
 
 
 @routes.post("/push-addresses/{address_id}/test", door=scope("write"), tags=["push"])
-async def test(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> TestAnswer:
+async def test(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> PushOutcome:
     """Send a test message now, and tell what became of it."""
-    outcome = await site.parts.push_addresses.test(site.parts.database, address_id, user_id=caller.user_id)
-    return TestAnswer(state=outcome.state, error=outcome.error)
+    return await site.parts.push_addresses.test(site.parts.database, address_id, user_id=caller.user_id)
 
 
 @routes.get("/push-addresses/{address_id}/pushes", door=scope("read"), tags=["push"])
@@ -170,17 +142,13 @@ async def list_pushes(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> PushesAnswer:
     """List what went out to an address, newest first."""
-    place = read_place(before) if before else None
-    below = NEWEST_PUSH if place is None else PushCursor(place.caught_at, place.id)
+    below = read_time_cursor(before, PushCursor) or NEWEST_PUSH
     async with site.transaction() as tx:
         found = await site.parts.push_addresses.list_pushes(
             tx, address_id, user_id=caller.user_id, below=below, limit=limit + 1
         )
-    shown = found[:limit]
-    last = LibraryCursor(shown[-1].made_at, shown[-1].id) if len(found) > limit else None
-    return PushesAnswer(
-        pushes=[PushAnswer.of(push) for push in shown], next=None if last is None else write_place(last)
-    )
+    shown, following = cut_page(found, limit, lambda push: time_cursor(push.made_at, push.id))
+    return PushesAnswer(pushes=shown, next=following)
 
 
 @routes.post(

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from uuid import UUID
 
 from fastapi import UploadFile
-from pydantic import BaseModel
 
 from headgate.outflow.reminders.media import MAX_MEDIA_BYTES, add_media, check_size
-from headgate.storage.reminders.media import get_media
+from headgate.storage.reminders.media import Media, get_media
 from headgate.web.door import Routes, scope
 from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite
 from headgate.web.typed import AROUND_A_FILE_BYTES
 
 routes = Routes("/api/v1", in_schema=True)
-
-
-class MediaAnswer(BaseModel):
-    """A stored file, without its content."""
-
-    id: UUID
-    name: str
-    mime_type: str
-    size_bytes: int
-    created_at: datetime
 
 
 @routes.post(
@@ -35,13 +23,13 @@ class MediaAnswer(BaseModel):
     tags=["reminders"],
     largest_body_bytes=MAX_MEDIA_BYTES + AROUND_A_FILE_BYTES,
 )
-async def add(site: CurrentSite, file: UploadFile) -> MediaAnswer:
+async def add(site: CurrentSite, file: UploadFile) -> Media:
     """Store a file for messages, as the field `file` of a form; an equal one is stored once."""
     name = file.filename or "file"
     check_size(name, file.size)
     content = await file.read()
     async with site.transaction() as tx:
-        stored = await add_media(
+        return await add_media(
             tx,
             content,
             name=name,
@@ -49,14 +37,13 @@ async def add(site: CurrentSite, file: UploadFile) -> MediaAnswer:
             ids=site.parts.ids,
             now=site.parts.clock.now(),
         )
-    return MediaAnswer(**vars(stored))
 
 
 @routes.get("/media/{media_id}", door=scope("read"), tags=["reminders"])
-async def get(site: CurrentSite, media_id: UUID) -> MediaAnswer:
+async def get(site: CurrentSite, media_id: UUID) -> Media:
     """Tell what is known of a file."""
     async with site.transaction() as tx:
         stored = await get_media(tx, media_id)
     if stored is None:
         raise not_found("There is no such file.")
-    return MediaAnswer(**vars(stored))
+    return stored

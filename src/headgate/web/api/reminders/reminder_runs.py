@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from headgate.outflow.reminders.preflight import Outlook
 from headgate.outflow.reminders.runs import make_run, make_test_run
-from headgate.web.api.reminders.forecasts import OutlookAnswer
 from headgate.web.api.reminders.reminders import DraftBody
 from headgate.web.api.reminders.runs import FullRunAnswer, answer_run
 from headgate.web.api.reminders.targets import MANY_IDS_BYTES
@@ -30,10 +30,10 @@ class DraftTestBody(TargetBody):
 
 
 @routes.post("/reminders/forecast", door=scope("read"), tags=["runs"], largest_body_bytes=MANY_IDS_BYTES)
-async def foresee_draft(site: CurrentSite, body: DraftBody) -> OutlookAnswer:
+async def foresee_draft(site: CurrentSite, body: DraftBody) -> Outlook:
     """Tell what would become of the next fire of a reminder that is not kept yet."""
     async with site.transaction() as tx:
-        return OutlookAnswer.of(await site.preflight.of_draft(tx, body.draft()))
+        return await site.preflight.of_draft(tx, body.draft())
 
 
 @routes.post(
@@ -57,10 +57,10 @@ async def foresee(
     site: CurrentSite,
     reminder_id: UUID,
     at_once: bool = False,
-) -> OutlookAnswer:
+) -> Outlook:
     """Tell what will become of the next fire of a reminder, or with `at_once` of a run that begins now."""
     async with site.transaction() as tx:
-        return OutlookAnswer.of(await site.preflight.of_reminder(tx, reminder_id, at_once=at_once))
+        return await site.preflight.of_reminder(tx, reminder_id, at_once=at_once)
 
 
 @routes.post("/reminders/{reminder_id}/run", door=scope("write"), status_code=201, tags=["runs"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 from uuid import UUID
 
 from fastapi import Query
@@ -15,17 +15,21 @@ from headgate.outflow.reminders import reminders
 from headgate.outflow.reminders.drafts import Draft, DraftPart, draft_of
 from headgate.outflow.reminders.previews import Preview, preview
 from headgate.outflow.reminders.reminders import Saved
+from headgate.storage.database import Tx
 from headgate.storage.reminders.reminder_overview import (
+    ChosenList,
+    ChosenTarget,
     FullReminder,
     ReminderCursor,
     ReminderLine,
+    ReminderPart,
     list_reminders,
 )
 from headgate.storage.reminders.reminders import Reminder
 from headgate.web.api.reminders.targets import MANY_IDS_BYTES
-from headgate.web.cursors import read_reminder_place, write_reminder_place
+from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import Routes, scope
-from headgate.web.parts import CurrentSite
+from headgate.web.parts import CurrentSite, Site
 
 routes = Routes("/api/v1", in_schema=True)
 
@@ -117,48 +121,20 @@ class ReminderLineAnswer(ReminderAnswer):
         return cls.model_validate({**cls.fields_of(line), "trouble": line.trouble})
 
 
-class PartAnswer(BaseModel):
-    number: int
-    text: str
-    media_id: UUID | None
-    media_name: str
-    mime_type: str
-    size_bytes: int
-
-
-class ChosenTargetAnswer(BaseModel):
-    id: UUID
-    key: str
-    title: str
-    seen: bool
-
-
-class ChosenListAnswer(BaseModel):
-    id: UUID
-    name: str
-    members: int
-
-
 class FullReminderAnswer(ReminderAnswer):
     """A reminder with all that belongs to it; the warnings are those of saving it."""
 
-    parts: list[PartAnswer]
-    targets: list[ChosenTargetAnswer]
-    lists: list[ChosenListAnswer]
+    parts: tuple[ReminderPart, ...]
+    targets: tuple[ChosenTarget, ...]
+    lists: tuple[ChosenList, ...]
     groups: int
     """How many it sends to, with those of its lists, each once."""
-    warnings: list[str] = []
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, full: FullReminder, saved: Saved | None = None) -> FullReminderAnswer:
-        content = {
-            "parts": [vars(part) for part in full.parts],
-            "targets": [vars(target) for target in full.targets],
-            "lists": [vars(one) for one in full.lists],
-            "groups": full.groups,
-            "warnings": [] if saved is None else list(saved.warnings),
-        }
-        return cls.model_validate(cls.fields_of(full.reminder) | content)
+        warnings = () if saved is None else saved.warnings
+        return cls.model_validate(vars(full) | cls.fields_of(full.reminder) | {"warnings": warnings})
 
 
 class RemindersAnswer(BaseModel):
@@ -166,30 +142,6 @@ class RemindersAnswer(BaseModel):
 
     reminders: list[ReminderLineAnswer]
     next: str | None
-
-
-class MessageAnswer(BaseModel):
-    text: str
-    file: str
-
-
-class GroupAnswer(BaseModel):
-    group: str
-    messages: list[MessageAnswer]
-
-
-class PreviewAnswer(BaseModel):
-    """When a reminder fires next, and what its first groups will read."""
-
-    schedule: str
-    fires: list[datetime]
-    total: int
-    groups: list[GroupAnswer]
-    warnings: list[str]
-
-    @classmethod
-    def of(cls, shown: Preview) -> PreviewAnswer:
-        return cls.model_validate(shown, from_attributes=True)
 
 
 @routes.get("/reminders", door=scope("read"), tags=["reminders"])
@@ -200,15 +152,11 @@ async def list_all(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> RemindersAnswer:
     """List reminders, newest first."""
-    below = read_reminder_place(before) if before else None
+    below = read_time_cursor(before, ReminderCursor)
     async with site.transaction() as tx:
         found = await list_reminders(tx, state=state, below=below, limit=limit + 1)
-    lines = found[:limit]
-    last = ReminderCursor(lines[-1].created_at, lines[-1].id) if len(found) > limit else None
-    return RemindersAnswer(
-        reminders=[ReminderLineAnswer.of(line) for line in lines],
-        next=None if last is None else write_reminder_place(last),
-    )
+    lines, following = cut_page(found, limit, lambda line: time_cursor(line.created_at, line.id))
+    return RemindersAnswer(reminders=[ReminderLineAnswer.of(line) for line in lines], next=following)
 
 
 @routes.post(
@@ -226,10 +174,10 @@ async def create(site: CurrentSite, body: DraftBody) -> FullReminderAnswer:
 
 
 @routes.post("/reminders/preview", door=scope("read"), tags=["reminders"], largest_body_bytes=MANY_IDS_BYTES)
-async def preview_draft(site: CurrentSite, body: DraftBody) -> PreviewAnswer:
+async def preview_draft(site: CurrentSite, body: DraftBody) -> Preview:
     """Check a reminder and show what would come of it; nothing is kept."""
     async with site.transaction() as tx:
-        return PreviewAnswer.of(await preview(tx, body.draft(), now=site.parts.clock.now()))
+        return await preview(tx, body.draft(), now=site.parts.clock.now())
 
 
 @routes.get("/reminders/{reminder_id}", door=scope("read"), tags=["reminders"])
@@ -240,11 +188,11 @@ async def get(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
 
 
 @routes.get("/reminders/{reminder_id}/preview", door=scope("read"), tags=["reminders"])
-async def preview_kept(site: CurrentSite, reminder_id: UUID) -> PreviewAnswer:
+async def preview_kept(site: CurrentSite, reminder_id: UUID) -> Preview:
     """Show when a reminder fires next, and what its first groups will read."""
     async with site.transaction() as tx:
         draft = draft_of(await reminders.get(tx, reminder_id))
-        return PreviewAnswer.of(await preview(tx, draft, now=site.parts.clock.now(), known=True))
+        return await preview(tx, draft, now=site.parts.clock.now(), known=True)
 
 
 @routes.post(
@@ -260,33 +208,25 @@ async def update(site: CurrentSite, reminder_id: UUID, body: DraftBody) -> FullR
 @routes.post("/reminders/{reminder_id}/pause", door=scope("write"), tags=["reminders"])
 async def pause(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
     """Let a reminder fire no more until it is resumed."""
-    async with site.transaction() as tx:
-        await reminders.pause(tx, reminder_id, now=site.parts.clock.now())
-        return FullReminderAnswer.of(await reminders.get(tx, reminder_id))
+    return await _change(site, reminder_id, reminders.pause)
 
 
 @routes.post("/reminders/{reminder_id}/resume", door=scope("write"), tags=["reminders"])
 async def resume(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
     """Let a reminder fire again; what it missed meanwhile is not made up for."""
-    async with site.transaction() as tx:
-        await reminders.resume(tx, reminder_id, now=site.parts.clock.now())
-        return FullReminderAnswer.of(await reminders.get(tx, reminder_id))
+    return await _change(site, reminder_id, reminders.resume)
 
 
 @routes.post("/reminders/{reminder_id}/archive", door=scope("write"), tags=["reminders"])
 async def archive(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
     """Put a reminder away; it fires no more."""
-    async with site.transaction() as tx:
-        await reminders.archive(tx, reminder_id, now=site.parts.clock.now())
-        return FullReminderAnswer.of(await reminders.get(tx, reminder_id))
+    return await _change(site, reminder_id, reminders.archive)
 
 
 @routes.post("/reminders/{reminder_id}/unarchive", door=scope("write"), tags=["reminders"])
 async def unarchive(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
     """Take a reminder out of the archive; it is paused then."""
-    async with site.transaction() as tx:
-        await reminders.unarchive(tx, reminder_id, now=site.parts.clock.now())
-        return FullReminderAnswer.of(await reminders.get(tx, reminder_id))
+    return await _change(site, reminder_id, reminders.unarchive)
 
 
 @routes.post("/reminders/{reminder_id}/duplicate", door=scope("write"), status_code=201, tags=["reminders"])
@@ -302,3 +242,13 @@ async def delete(site: CurrentSite, reminder_id: UUID) -> None:
     """Delete a reminder with its history; refused while a run of it is under way."""
     async with site.transaction() as tx:
         await reminders.delete(tx, reminder_id)
+
+
+class _Action(Protocol):
+    async def __call__(self, tx: Tx, reminder_id: UUID, /, *, now: datetime) -> object: ...
+
+
+async def _change(site: Site, reminder_id: UUID, action: _Action) -> FullReminderAnswer:
+    async with site.transaction() as tx:
+        await action(tx, reminder_id, now=site.parts.clock.now())
+        return FullReminderAnswer.of(await reminders.get(tx, reminder_id))

@@ -9,8 +9,9 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from headgate.domain.reminders.run_results import DeliveryState, PartState, RunState
+from headgate.domain.reminders.run_results import DeliveryState, RunState
 from headgate.domain.reminders.windows import minute_text
+from headgate.outflow.reminders.preflight import Outlook
 from headgate.outflow.reminders.runs import make_remainder_run
 from headgate.outflow.sending import controls
 from headgate.storage.database import Tx
@@ -23,9 +24,8 @@ from headgate.storage.sending.run_overview import (
     list_deliveries,
     list_runs,
 )
-from headgate.storage.sending.sending import count_errors
-from headgate.web.api.reminders.forecasts import OutlookAnswer
-from headgate.web.cursors import read_run_place, write_run_place
+from headgate.storage.sending.sending import ErrorCount, count_errors
+from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import Routes, scope
 from headgate.web.errors import not_found
 from headgate.web.parts import CurrentSite, Site
@@ -86,14 +86,6 @@ class RunsAnswer(BaseModel):
     next: str | None
 
 
-class CauseAnswer(BaseModel):
-    """How many deliveries were not made for a reason."""
-
-    state: DeliveryState
-    error: str
-    deliveries: int
-
-
 class FullRunAnswer(BaseModel):
     """A run with what is counted message by message; latencies are of what was delivered."""
 
@@ -103,43 +95,13 @@ class FullRunAnswer(BaseModel):
     messages_sent: int
     median_ms: float | None
     p95_ms: float | None
-    causes: list[CauseAnswer]
-
-
-class PartAnswer(BaseModel):
-    """One message of a delivery."""
-
-    number: int
-    state: PartState
-    error: str
-    attempts: int
-    sent_at: datetime | None
-    message_key: str
-
-
-class DeliveryAnswer(BaseModel):
-    """One target's share of a run."""
-
-    number: int
-    target_id: UUID | None
-    target_key: str
-    target_title: str
-    state: DeliveryState
-    error: str
-    started_at: datetime | None
-    ended_at: datetime | None
-    latency_ms: int | None
-    parts: list[PartAnswer]
-
-    @classmethod
-    def of(cls, line: DeliveryLine) -> DeliveryAnswer:
-        return cls.model_validate(line, from_attributes=True)
+    causes: list[ErrorCount]
 
 
 class DeliveriesAnswer(BaseModel):
     """Deliveries in their order; `next` goes into `after` of the next call."""
 
-    deliveries: list[DeliveryAnswer]
+    deliveries: list[DeliveryLine]
     next: int | None
 
 
@@ -181,12 +143,10 @@ async def list_all(
             reminder_id=reminder_id,
             account_id=account_id,
             states=ACTIVE_STATES if active else state,
-            below=read_run_place(before) if before else None,
+            below=read_time_cursor(before, RunCursor),
             limit=limit + 1,
         )
-    lines = found[:limit]
-    last = RunCursor(lines[-1].created_at, lines[-1].id) if len(found) > limit else None
-    following = None if last is None else write_run_place(last)
+    lines, following = cut_page(found, limit, lambda run: time_cursor(run.created_at, run.id))
     return RunsAnswer(runs=[RunAnswer.of(line) for line in lines], next=following)
 
 
@@ -211,17 +171,17 @@ async def list_of_run(
         found = await list_deliveries(tx, run_id, state=state, after=after, limit=limit + 1)
     lines = found[:limit]
     following = lines[-1].number if len(found) > limit else None
-    return DeliveriesAnswer(deliveries=[DeliveryAnswer.of(line) for line in lines], next=following)
+    return DeliveriesAnswer(deliveries=lines, next=following)
 
 
 @routes.get("/runs/{run_id}/forecast", door=scope("read"), tags=["runs"])
-async def foresee(site: CurrentSite, run_id: UUID) -> OutlookAnswer:
+async def foresee(site: CurrentSite, run_id: UUID) -> Outlook:
     """Tell when a run under way will end, and whom it will not reach."""
     async with site.transaction() as tx:
         outlook = await site.preflight.of_run(tx, await controls.get_run(tx, run_id))
     if outlook is None:
         raise not_found("The run has ended, or lost its account: there is nothing to forecast.")
-    return OutlookAnswer.of(outlook)
+    return outlook
 
 
 @routes.post("/runs/{run_id}/pause", door=scope("write"), tags=["runs"])
@@ -284,7 +244,7 @@ async def answer_run(tx: Tx, run_id: UUID) -> FullRunAnswer:
     """Return all that is told of a run."""
     run = await controls.get_run(tx, run_id)
     figures = await get_figures(tx, run_id)
-    causes = [CauseAnswer(**vars(cause)) for cause in await count_errors(tx, run_id)]
+    causes = await count_errors(tx, run_id)
     return FullRunAnswer(run=RunAnswer.of(run), causes=causes, **vars(figures))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -11,10 +10,9 @@ from pydantic import BaseModel, Field
 
 from headgate.domain.text import typed_text
 from headgate.outflow.reminders import targets
-from headgate.storage.database import Tx
-from headgate.storage.reminders.target_lists import list_lists, list_members
-from headgate.storage.reminders.targets import FIRST, TargetCursor, search_targets
-from headgate.web.cursors import read_target_place, write_target_place
+from headgate.storage.reminders.target_lists import ListLine, Member, list_lists, list_members
+from headgate.storage.reminders.targets import FIRST, TargetCursor, TargetLine, search_targets
+from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
 
@@ -25,50 +23,21 @@ MANY_IDS_BYTES = 8 * 1000 * 1000
 Limit = Annotated[int, Query(ge=1, le=500)]
 
 
-class TargetAnswer(BaseModel):
-    """A group or person, with how many accounts can write there."""
-
-    id: UUID
-    platform: str
-    key: str
-    title: str
-    accounts: int
-
-
 class TargetsAnswer(BaseModel):
     """A page of targets by title; `next` goes into `after` of the next call."""
 
-    targets: list[TargetAnswer]
+    targets: list[TargetLine]
     next: str | None
 
 
-class ListAnswer(BaseModel):
-    """A list of targets, with its size and how many reminders send to it."""
-
-    id: UUID
-    name: str
-    created_at: datetime
-    members: int
-    reminders: int
-
-
 class ListsAnswer(BaseModel):
-    lists: list[ListAnswer]
-
-
-class MemberAnswer(BaseModel):
-    """A target in a list."""
-
-    id: UUID
-    platform: str
-    key: str
-    title: str
+    lists: list[ListLine]
 
 
 class MembersAnswer(BaseModel):
     """A page of a list in its order; `next` goes into `after` of the next call."""
 
-    members: list[MemberAnswer]
+    members: list[Member]
     next: int | None
 
 
@@ -94,16 +63,13 @@ async def search(
     site: CurrentSite, q: str = "", account_id: UUID | None = None, after: str = "", limit: Limit = 100
 ) -> TargetsAnswer:
     """List targets by title; `q` are words that the title must hold, `account_id` who must see them."""
-    place = read_target_place(after) if after else FIRST
+    place = read_title_cursor(after, TargetCursor) or FIRST
     async with site.transaction() as tx:
         found = await search_targets(
             tx, words=typed_text(q), account_id=account_id, after=place, limit=limit + 1
         )
-    lines = found[:limit]
-    following = (
-        write_target_place(TargetCursor(lines[-1].title, lines[-1].id)) if len(found) > limit else None
-    )
-    return TargetsAnswer(targets=[TargetAnswer(**vars(line)) for line in lines], next=following)
+    lines, following = cut_page(found, limit, lambda line: title_cursor(line.title, line.id))
+    return TargetsAnswer(targets=lines, next=following)
 
 
 @routes.get("/target-lists", door=scope("read"), tags=["targets"])
@@ -111,7 +77,7 @@ async def list_all(site: CurrentSite) -> ListsAnswer:
     """List the saved lists by name."""
     async with site.transaction() as tx:
         found = await list_lists(tx)
-    return ListsAnswer(lists=[ListAnswer(**vars(line)) for line in found])
+    return ListsAnswer(lists=found)
 
 
 @routes.post(
@@ -121,13 +87,13 @@ async def list_all(site: CurrentSite) -> ListsAnswer:
     tags=["targets"],
     largest_body_bytes=MANY_IDS_BYTES,
 )
-async def create(site: CurrentSite, wish: ListWish) -> ListAnswer:
+async def create(site: CurrentSite, wish: ListWish) -> ListLine:
     """Make a list."""
     async with site.transaction() as tx:
         list_id = await targets.create_list(
             tx, wish.name, wish.targets, ids=site.parts.ids, now=site.parts.clock.now()
         )
-        return await _answer(tx, list_id)
+        return await targets.find_list(tx, str(list_id))
 
 
 @routes.get("/target-lists/{list_id}/members", door=scope("read"), tags=["targets"])
@@ -142,24 +108,19 @@ async def members(
         found = await list_members(tx, list_id, after=after, limit=limit + 1)
     shown = found[:limit]
     following = shown[-1].place if len(found) > limit else None
-    return MembersAnswer(
-        members=[
-            MemberAnswer(id=one.id, platform=one.platform, key=one.key, title=one.title) for one in shown
-        ],
-        next=following,
-    )
+    return MembersAnswer(members=shown, next=following)
 
 
 @routes.post(
     "/target-lists/{list_id}", door=scope("write"), tags=["targets"], largest_body_bytes=MANY_IDS_BYTES
 )
-async def change(site: CurrentSite, list_id: UUID, wish: ListChange) -> ListAnswer:
+async def change(site: CurrentSite, list_id: UUID, wish: ListChange) -> ListLine:
     """Rename a list, put targets into it, and take targets out of it."""
     async with site.transaction() as tx:
         if wish.name is not None:
             await targets.rename_list(tx, list_id, wish.name)
         await targets.remove_members(tx, list_id, wish.remove, add=wish.add, confirmed=wish.confirm)
-        return await _answer(tx, list_id)
+        return await targets.find_list(tx, str(list_id))
 
 
 @routes.delete("/target-lists/{list_id}", door=scope("write"), status_code=204, tags=["targets"])
@@ -167,7 +128,3 @@ async def delete(site: CurrentSite, list_id: UUID) -> None:
     """Delete a list; refused while reminders send to it."""
     async with site.transaction() as tx:
         await targets.delete_list(tx, list_id)
-
-
-async def _answer(tx: Tx, list_id: UUID) -> ListAnswer:
-    return ListAnswer(**vars(await targets.find_list(tx, str(list_id))))

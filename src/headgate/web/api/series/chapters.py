@@ -11,12 +11,11 @@ from pydantic import BaseModel, Field
 
 from headgate.intake.listings.series import get_chapter, get_series
 from headgate.outflow.notifications import reading
-from headgate.storage.channels.channel_overview import ChannelCursor
 from headgate.storage.database import Tx
 from headgate.storage.listings import series
 from headgate.storage.listings.series import Chapter, ChapterPlace, Release
 from headgate.web.callers import CurrentCaller
-from headgate.web.cursors import read_channel_place, write_channel_place
+from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
 
@@ -98,16 +97,12 @@ async def list_all(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> ChaptersAnswer:
     """List chapters with their releases, the last first."""
-    place = read_channel_place(before) if before else None
-    below = None if place is None else ChapterPlace(place.title, place.id)
+    below = read_title_cursor(before, ChapterPlace)
     async with site.transaction() as tx:
         known = await get_series(tx, series_id, user_id=caller.user_id)
         found = await series.list_chapters(tx, series_id, below=below, limit=limit + 1)
-        shown = found[:limit]
+        shown, following = cut_page(found, limit, lambda chapter: title_cursor(chapter.place, chapter.id))
         releases = await series.list_releases(tx, [chapter.id for chapter in shown])
-    following = (
-        write_channel_place(ChannelCursor(shown[-1].place, shown[-1].id)) if len(found) > limit else None
-    )
     return ChaptersAnswer(
         chapters=[
             ChapterAnswer.of(chapter, releases[chapter.id], read_place=known.read_place) for chapter in shown

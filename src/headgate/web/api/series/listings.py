@@ -16,7 +16,6 @@ from headgate.domain.words.listing_words import TROUBLES, Trouble, check_reason_
 from headgate.intake.listings.host_pace import get_host, set_host_pace
 from headgate.intake.listings.series import check_now, get_source_state, set_frequency
 from headgate.kernel.logs import mask_url
-from headgate.storage.channels.channel_overview import FIRST, ChannelCursor
 from headgate.storage.listings.listing_overview import (
     HostState,
     ListingPlace,
@@ -28,7 +27,7 @@ from headgate.storage.listings.listing_overview import (
     list_tier_changes,
     list_troubled_listings,
 )
-from headgate.web.cursors import read_channel_place, write_channel_place
+from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
 
@@ -186,16 +185,12 @@ async def list_all(
     site: CurrentSite, after: str = "", limit: Annotated[int, Query(ge=1, le=500)] = 100
 ) -> ListingsAnswer:
     """List feeds and the sources of series by title, with their state."""
-    place = read_channel_place(after) if after else FIRST
+    place = read_title_cursor(after, ListingPlace)
     async with site.transaction() as tx:
-        found = await list_listings(tx, after=ListingPlace(place.title, place.id), limit=limit + 1)
-    lines = found[:limit]
-    last = ChannelCursor(lines[-1].title, lines[-1].channel_id) if len(found) > limit else None
+        found = await list_listings(tx, after=place, limit=limit + 1)
+    lines, following = cut_page(found, limit, lambda line: title_cursor(line.title, line.channel_id))
     now = site.parts.clock.now()
-    return ListingsAnswer(
-        listings=[ListingAnswer.of(line, now=now) for line in lines],
-        next=None if last is None else write_channel_place(last),
-    )
+    return ListingsAnswer(listings=[ListingAnswer.of(line, now=now) for line in lines], next=following)
 
 
 @routes.get("/listings/{channel_id}", door=scope("read"), tags=["listings"])

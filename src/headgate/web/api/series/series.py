@@ -23,7 +23,7 @@ from headgate.storage.listings.series import Series, SeriesName
 from headgate.web.api.series.listings import ListingAnswer
 from headgate.web.api.series.source_wishes import FoundAnswer, SourceWish
 from headgate.web.callers import CurrentCaller
-from headgate.web.cursors import read_series_place, write_series_place
+from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite, Site
 
@@ -105,7 +105,7 @@ async def list_all(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> SeriesPage:
     """List series by title; `q` is a part of the title, `followed` means those that the caller follows."""
-    place = read_series_place(after) if after else None
+    place = read_title_cursor(after, lambda title, row_id: SeriesName(row_id, title))
     async with site.transaction() as tx:
         found = await series.list_series(
             tx,
@@ -115,9 +115,8 @@ async def list_all(
             followed=followed,
             limit=limit + 1,
         )
-        shown = await _answers(tx, found[:limit], caller.user_id)
-    last = SeriesName(shown[-1].id, shown[-1].title) if len(found) > limit else None
-    return SeriesPage(series=shown, next=None if last is None else write_series_place(last))
+        lines, following = cut_page(found, limit, lambda line: title_cursor(line.title, line.id))
+        return SeriesPage(series=await _answers(tx, lines, caller.user_id), next=following)
 
 
 @routes.post("/series", door=scope("write"), status_code=201, tags=["series"])

@@ -16,7 +16,7 @@ from headgate.outflow.notifications import inbox
 from headgate.storage.notifications.notification_settings import get_settings
 from headgate.storage.notifications.notifications import NEWEST, Notification, NotificationCursor
 from headgate.web.callers import CurrentCaller
-from headgate.web.cursors import read_notification_place, write_notification_place
+from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.parts import CurrentSite
 from headgate.web.typed import local_path
@@ -42,15 +42,14 @@ async def show_notifications(
         found = await inbox.list_page(
             tx,
             user_id=caller.user_id,
-            below=read_notification_place(before) if before else NEWEST,
+            below=read_time_cursor(before, NotificationCursor) or NEWEST,
             unread_only=unread,
             limit=inbox.PAGE + 1,
         )
-    lines = found[: inbox.PAGE]
+    lines, following = cut_page(found, inbox.PAGE, lambda one: time_cursor(one.at, one.id))
     days = [
         (name, list(told)) for name, told in groupby(lines, lambda one: day(one.at, settings.time_zone, now))
     ]
-    last = NotificationCursor(lines[-1].at, lines[-1].id) if len(found) > inbox.PAGE else None
     return site.renderer.render(
         "notifications.html",
         caller=caller,
@@ -60,7 +59,7 @@ async def show_notifications(
         zone=settings.time_zone,
         newest_at=lines[0].at if lines and not before else None,
         here=address(unread=unread, before=before),
-        following="" if last is None else address(unread=unread, before=write_notification_place(last)),
+        following=address(unread=unread, before=following) if following else "",
     )
 
 

@@ -16,7 +16,7 @@ from headgate.outflow.notifications.push_out import PushOutcome
 from headgate.storage.database import Tx
 from headgate.storage.notifications.push_addresses import NEWEST_PUSH, PushCursor
 from headgate.web.callers import Caller, CurrentCaller
-from headgate.web.cursors import read_push_place, write_push_place
+from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.decisions import Confirmation, ask
 from headgate.web.pages.notifications.telling import HOME, Said, render_telling
@@ -152,18 +152,17 @@ async def _page(
             tx,
             address_id,
             user_id=caller.user_id,
-            below=read_push_place(before) if before else NEWEST_PUSH,
+            below=read_time_cursor(before, PushCursor) or NEWEST_PUSH,
             limit=PAGE + 1,
         )
-    pushes = found[:PAGE]
-    last = PushCursor(pushes[-1].made_at, pushes[-1].id) if len(found) > PAGE else None
+    pushes, following = cut_page(found, PAGE, lambda push: time_cursor(push.made_at, push.id))
     page = site.renderer.render(
         "address.html",
         caller=caller,
         address=address,
         pushes=pushes,
         before=before,
-        following="" if last is None else write_push_place(last),
+        following=following,
         problem=problem,
     )
     page.status_code = 422 if problem else 200

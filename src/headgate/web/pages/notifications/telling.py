@@ -21,7 +21,7 @@ from headgate.storage.notifications.follows import FIRST, FollowCursor, Subject,
 from headgate.storage.notifications.notification_settings import NotificationSettings, get_settings
 from headgate.storage.notifications.push_addresses import list_addresses
 from headgate.web.callers import Caller, CurrentCaller
-from headgate.web.cursors import read_follow_place, write_follow_place
+from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.notifications.following import MAX_LANGUAGES, read_switches
 from headgate.web.parts import CurrentSite, Site
@@ -174,11 +174,10 @@ async def render_telling(
         found = await list_follows(
             tx,
             user_id=caller.user_id,
-            after=read_follow_place(after) if after else FIRST,
+            after=read_title_cursor(after, FollowCursor) or FIRST,
             limit=PAGE_LENGTH + 1,
         )
-    shown = found[:PAGE_LENGTH]
-    last = FollowCursor(shown[-1].title, shown[-1].id) if len(found) > PAGE_LENGTH else None
+    shown, following = cut_page(found, PAGE_LENGTH, lambda one: title_cursor(one.title, one.id))
     page = site.renderer.render(
         "telling.html",
         caller=caller,
@@ -189,7 +188,7 @@ async def render_telling(
         addresses=addresses,
         follows=shown,
         after=after,
-        following="" if last is None else write_follow_place(last),
+        following=following,
     )
     page.status_code = 422 if said.problems else 200
     return page

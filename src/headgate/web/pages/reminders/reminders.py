@@ -23,7 +23,7 @@ from headgate.storage.reminders.targets import find_targets, search_targets
 from headgate.storage.sending.run_making import find_run_under_way
 from headgate.storage.sending.run_overview import list_runs
 from headgate.web.callers import Caller, CurrentCaller
-from headgate.web.cursors import read_reminder_place, write_reminder_place
+from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.decisions import Choice, Confirmation, ask
 from headgate.web.parts import CurrentSite, Site
@@ -40,20 +40,19 @@ Shown = Literal["active", "paused", "archived", "all"]
 async def show_reminders(
     site: CurrentSite, caller: CurrentCaller, state: Shown = "all", before: str = ""
 ) -> Response:
-    below = read_reminder_place(before) if before else None
+    below = read_time_cursor(before, ReminderCursor)
     async with site.transaction() as tx:
         found = await list_reminders(
             tx, state=None if state == "all" else state, below=below, limit=PAGE_LENGTH + 1
         )
-    lines = found[:PAGE_LENGTH]
-    last = ReminderCursor(lines[-1].created_at, lines[-1].id) if len(found) > PAGE_LENGTH else None
+    lines, following = cut_page(found, PAGE_LENGTH, lambda line: time_cursor(line.created_at, line.id))
     return site.renderer.render(
         "reminders.html",
         caller=caller,
         lines=lines,
         state=state,
         before=before,
-        following="" if last is None else write_reminder_place(last),
+        following=following,
     )
 
 

@@ -26,7 +26,7 @@ from headgate.storage.sending.run_overview import (
 )
 from headgate.storage.sending.sending import count_errors
 from headgate.web.callers import Caller, CurrentCaller
-from headgate.web.cursors import read_run_place, write_run_place
+from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.decisions import Checkbox, Choice, Confirmation, ask
 from headgate.web.pages.reminders.progress import stripes
@@ -48,7 +48,7 @@ async def show_runs(
     site: CurrentSite, caller: CurrentCaller, reminder: UUID | None = None, before: str = ""
 ) -> Response:
     """Show those under way first, and then those that have ended, newest first."""
-    below = read_run_place(before) if before else None
+    below = read_time_cursor(before, RunCursor)
     async with site.transaction() as tx:
         active = (
             []
@@ -58,8 +58,7 @@ async def show_runs(
         found = await list_runs(
             tx, reminder_id=reminder, states=ENDED_STATES, below=below, limit=PAGE_LENGTH + 1
         )
-    ended = found[:PAGE_LENGTH]
-    last = RunCursor(ended[-1].created_at, ended[-1].id) if len(found) > PAGE_LENGTH else None
+    ended, following = cut_page(found, PAGE_LENGTH, lambda run: time_cursor(run.created_at, run.id))
     query = {"reminder": str(reminder)} if reminder else {}
     return site.renderer.render(
         "runs.html",
@@ -68,7 +67,7 @@ async def show_runs(
         ended=ended,
         here=_address("/runs", query | ({"before": before} if before else {})),
         newest=_address("/runs", query) if before else "",
-        following="" if last is None else _address("/runs", query | {"before": write_run_place(last)}),
+        following=_address("/runs", query | {"before": following}) if following else "",
     )
 
 

@@ -20,7 +20,7 @@ from headgate.storage.listings import series
 from headgate.storage.listings.series import Chapter, SeriesName
 from headgate.storage.notifications.follows import Subject, list_followed_channels
 from headgate.web.callers import Caller, CurrentCaller
-from headgate.web.cursors import read_series_place, write_series_place
+from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.errors import not_found
 from headgate.web.pages.decisions import Confirmation, ask
@@ -59,14 +59,13 @@ async def show_shelf(
         found = await series.list_series(
             tx,
             user_id=caller.user_id,
-            after=read_series_place(after) if after else None,
+            after=read_title_cursor(after, lambda title, row_id: SeriesName(row_id, title)),
             pattern=containing(shelf.search),
             followed=followed,
             limit=PAGE_LENGTH + 1,
         )
-        lines = found[:PAGE_LENGTH]
+        lines, following = cut_page(found, PAGE_LENGTH, lambda line: title_cursor(line.title, line.id))
         unread = await reading.count_unread(tx, [line.id for line in lines], user_id=caller.user_id)
-    last = SeriesName(lines[-1].id, lines[-1].title) if len(found) > PAGE_LENGTH else None
     return site.renderer.render(
         "series_list.html",
         caller=caller,
@@ -74,7 +73,7 @@ async def show_shelf(
         lines=lines,
         unread=unread,
         here=shelf.address(after=after),
-        following="" if last is None else shelf.address(after=write_series_place(last)),
+        following=shelf.address(after=following) if following else "",
     )
 
 
