@@ -63,7 +63,7 @@ async def test_what_the_product_wrote_comes_back_the_same(
 async def test_sequences_go_on_where_they_were(database_url: str, empty_url: str, tmp_path: Path) -> None:
     insert = (
         "insert into pgqueuer (priority, status, entrypoint)"
-        " values (0, 'queued', 'look'), (0, 'queued', 'look') returning id"
+        " values (0, 'queued', 'check'), (0, 'queued', 'check') returning id"
     )
     with psycopg.connect(database_url) as connection:
         connection.execute(insert)

@@ -241,8 +241,8 @@ class Bench:
     async def switch(self, key: str = "packs", *, on: bool) -> None:
         """Turn a channel's switch as a person does."""
         (row,) = await self.rows("select id from channel where key = $1", key)
-        turn = requests.enable if on else requests.disable
-        await self.do(lambda tx: turn(tx, row["id"], now=self.clock.now()))
+        attempt = requests.enable if on else requests.disable
+        await self.do(lambda tx: attempt(tx, row["id"], now=self.clock.now()))
 
     async def set(self, key: str = "packs", **settings: Any) -> None:
         """Replace the settings of a channel."""

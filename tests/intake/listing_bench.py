@@ -161,7 +161,7 @@ class ListingBench:
     def withdraw(self, listing: str, key: str) -> None:
         del self.bench.world.listings[listing].posted[key]
 
-    async def look(self, *added: SourceAdded) -> None:
+    async def check(self, *added: SourceAdded) -> None:
         """Let listings be looked at now; whom to tell of it is left to others."""
         await self.ask(*added)
         await self.work()

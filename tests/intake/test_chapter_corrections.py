@@ -43,10 +43,10 @@ async def test_the_latest_chapter_follows_a_corrected_number(listed: ListingBenc
     dex = await listed.add("dex")
     listed.publish("dex", "45")
     listed.publish("dex", "460", key="typo")
-    await listed.look(dex)
+    await listed.check(dex)
     assert (await listed.series(dex.series_id)).latest_chapter == "460"
     listed.publish("dex", "46", key="typo")
-    await listed.look(dex)
+    await listed.check(dex)
     assert await listed.numbers(dex.series_id) == ["45", "46"]
     assert (await listed.series(dex.series_id)).latest_chapter == "46"
 
@@ -54,15 +54,15 @@ async def test_the_latest_chapter_follows_a_corrected_number(listed: ListingBenc
 async def test_the_latest_chapter_is_one_that_a_source_still_lists(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.publish("dex", "45", "460")
-    await listed.look(dex)
+    await listed.check(dex)
     listed.withdraw("dex", "dex-460")
     listed.publish("dex", "46")
     with listed.answers(complete=True):
-        await listed.look(dex)
+        await listed.check(dex)
     assert (await listed.series(dex.series_id)).latest_chapter == "46"
     # It is back: what exists now counts.
     listed.publish("dex", "460")
-    await listed.look(dex)
+    await listed.check(dex)
     assert (await listed.series(dex.series_id)).latest_chapter == "460"
 
 
@@ -70,15 +70,15 @@ async def test_a_mark_follows_its_chapter_and_hides_nothing_that_came_later(list
     dex = await listed.add("dex")
     listed.publish("dex", "45")
     listed.publish("dex", "460", key="typo")
-    await listed.look(dex)
+    await listed.check(dex)
     ada = await listed.follow(dex.series_id)
     await mark(listed, dex.series_id, "460", user_id=ada)
     await listed.pass_time(hours=1)
     listed.publish("dex", "47")
-    await listed.look(dex)
+    await listed.check(dex)
     assert await unread(listed, dex.series_id, user_id=ada) == 0
     listed.publish("dex", "46", key="typo")
-    await listed.look(dex)
+    await listed.check(dex)
     assert await read_up_to(listed, dex.series_id, user_id=ada) == "46"
     assert await unread(listed, dex.series_id, user_id=ada) == 1
 
@@ -87,25 +87,25 @@ async def test_a_mark_keeps_what_was_there_when_it_was_made(listed: ListingBench
     dex = await listed.add("dex")
     listed.publish("dex", "45", "47", "48")
     listed.publish("dex", "460", key="typo")
-    await listed.look(dex)
+    await listed.check(dex)
     ada = await listed.follow(dex.series_id)
     await mark(listed, dex.series_id, "460", user_id=ada)
     listed.publish("dex", "46", key="typo")
-    await listed.look(dex)
+    await listed.check(dex)
     assert await read_up_to(listed, dex.series_id, user_id=ada) == "48"
 
 
 async def test_a_mark_beyond_all_that_is_listed_goes_back(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.publish("dex", "45", "460")
-    await listed.look(dex)
+    await listed.check(dex)
     ada = await listed.follow(dex.series_id)
     await mark(listed, dex.series_id, "460", user_id=ada)
     await listed.pass_time(hours=1)
     listed.withdraw("dex", "dex-460")
     listed.publish("dex", "46")
     with listed.answers(complete=True):
-        await listed.look(dex)
+        await listed.check(dex)
     assert await read_up_to(listed, dex.series_id, user_id=ada) == "45"
     assert await unread(listed, dex.series_id, user_id=ada) == 1
 
@@ -113,13 +113,13 @@ async def test_a_mark_beyond_all_that_is_listed_goes_back(listed: ListingBench) 
 async def test_a_mark_stays_when_old_chapters_are_taken_down(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.publish("dex", "1", "2", "3", "4")
-    await listed.look(dex)
+    await listed.check(dex)
     ada = await listed.follow(dex.series_id)
     await mark(listed, dex.series_id, "3", user_id=ada)
     for number in "123":
         listed.withdraw("dex", f"dex-{number}")
     with listed.answers(complete=True):
-        await listed.look(dex)
+        await listed.check(dex)
     assert await read_up_to(listed, dex.series_id, user_id=ada) == "3"
     assert await unread(listed, dex.series_id, user_id=ada) == 1
 
@@ -127,13 +127,13 @@ async def test_a_mark_stays_when_old_chapters_are_taken_down(listed: ListingBenc
 async def test_a_source_may_always_correct_its_own_title(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.publish("dex", "45", title="Chapter 45: The Fool")
-    await listed.look(dex)
+    await listed.check(dex)
     listed.publish("dex", "45", title="Chapter 45: The Flood", volume="6")
-    await listed.look(dex)
+    await listed.check(dex)
     (chapter,) = await listed.chapters(dex.series_id)
     assert (chapter.title, chapter.volume) == ("The Flood", "6")
     listed.publish("dex", "45", title="Chapter 45", volume="7")
-    await listed.look(dex)
+    await listed.check(dex)
     (chapter,) = await listed.chapters(dex.series_id)
     assert (chapter.title, chapter.volume) == ("", "7")
 
@@ -143,16 +143,16 @@ async def test_another_source_only_fills_what_is_missing(listed: ListingBench) -
     park = await listed.add("park", series_id=dex.series_id)
     listed.publish("dex", "45", title="Chapter 45: The Flood")
     listed.publish("dex", "46", title="Chapter 46")
-    await listed.look(dex)
+    await listed.check(dex)
     listed.publish("park", "45", title="Chapter 45: Inundation", volume="6")
     listed.publish("park", "46", title="Chapter 46: Low Water")
-    await listed.look(park)
+    await listed.check(park)
     assert await titles(listed, dex.series_id) == ["The Flood", "Low Water"]
     assert [chapter.volume for chapter in await listed.chapters(dex.series_id)] == ["6", ""]
     # What it filled it may correct; the first source's word it may not touch.
     listed.publish("park", "45", title="Chapter 45: Deluge")
     listed.publish("park", "46", title="Chapter 46: Lock and Weir")
-    await listed.look(park)
+    await listed.check(park)
     assert await titles(listed, dex.series_id) == ["The Flood", "Lock and Weir"]
 
 
@@ -160,13 +160,13 @@ async def test_a_release_that_moves_brings_no_better_right_to_the_title(listed: 
     dex = await listed.add("dex")
     park = await listed.add("park", series_id=dex.series_id)
     listed.publish("park", "45", key="typo", title="Chapter 45: Deluge")
-    await listed.look(park)
+    await listed.check(park)
     await listed.pass_time(hours=1)
     listed.publish("dex", "46", title="Chapter 46: The Flood")
-    await listed.look(dex)
+    await listed.check(dex)
     await listed.pass_time(hours=1)
     listed.publish("park", "46", key="typo", title="Chapter 46: Deluge")
-    await listed.look(park)
+    await listed.check(park)
     assert await titles(listed, dex.series_id) == ["The Flood"]
 
 
@@ -175,7 +175,7 @@ async def test_the_latest_chapter_follows_a_source_that_is_removed(listed: Listi
     park = await listed.add("park", series_id=dex.series_id)
     listed.publish("dex", "45")
     listed.publish("park", "46")
-    await listed.look(dex, park)
+    await listed.check(dex, park)
     now = listed.bench.clock.now()
     await listed.bench.do(lambda tx: remove_channel(tx, park.channel_id, now=now))
     assert (await listed.series(dex.series_id)).latest_chapter == "45"

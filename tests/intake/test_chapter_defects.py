@@ -23,7 +23,7 @@ PACED: dict[CallKind, LaneDefault] = {"list": LaneDefault(per_minute=6, burst=5)
 async def test_the_insert_itself_says_what_is_new_and_the_news_come_with_it(listed: ListingBench) -> None:
     """1: newness was guessed from the clock, and the notification was queued elsewhere."""
     dex = await listed.add("dex")
-    await listed.look(dex)
+    await listed.check(dex)
     await listed.follow(dex.series_id)
     await listed.pass_time(minutes=1)
     listed.publish("dex", "45")
@@ -63,11 +63,11 @@ async def test_the_latest_chapter_never_goes_back(listed: ListingBench) -> None:
     """3: it was set even when lower, and a backfill made everything just released."""
     dex = await listed.add("dex")
     listed.publish("dex", "100")
-    await listed.look(dex)
+    await listed.check(dex)
     newest = listed.bench.clock.now()
     await listed.pass_time(hours=1)
     listed.publish("dex", "7", published_at=newest - timedelta(days=300))
-    await listed.look(dex)
+    await listed.check(dex)
     seen = await listed.series(dex.series_id)
     assert (seen.latest_chapter, seen.latest_published_at) == ("100", newest)
     assert [chapter.published_at for chapter in await listed.chapters(dex.series_id)] == [
@@ -85,7 +85,7 @@ async def test_one_key_decides_which_chapter_it_is_and_where_it_stands(listed: L
     for source in ("dex", "park"):
         for key in ("a", "b"):
             listed.publish(source, "", key=key, title="A one-shot")
-    await listed.look(dex, park)
+    await listed.check(dex, park)
     numbered = ["9", "10", "45", "45.1", "45.9", "45.10", "100"]
     assert await listed.numbers(dex.series_id) == [*numbered, "", "", "", ""]
     assert (await listed.series(dex.series_id)).latest_chapter == "100"
@@ -106,7 +106,7 @@ async def test_languages_and_groups_are_releases_and_volumes_may_be_part_of_the_
     listed.publish("dex", "1", key="en", language="en", volume="1")
     listed.publish("dex", "1", key="de", language="de", volume="1")
     listed.publish("dex", "1", key="other", language="en", group="Late Ferry")
-    await listed.look(dex)
+    await listed.check(dex)
     assert await listed.numbers(dex.series_id) == ["1"]
     assert sorted((r.language, r.scan_group) for r in await listed.releases(dex.series_id)) == [
         ("de", "Tidewater"),
@@ -119,12 +119,12 @@ async def test_each_source_is_news_of_its_own_and_a_chapter_is_there_once(listed
     """6: separate events were judged by the shared chapter. Who is told what is the notifications' part."""
     dex = await listed.add("dex")
     park = await listed.add("park", series_id=dex.series_id)
-    await listed.look(dex, park)
+    await listed.check(dex, park)
     await listed.follow(dex.series_id)
     await listed.pass_time(minutes=1)
     listed.publish("dex", "45")
     listed.publish("park", "45")
-    await listed.look(dex, park)
+    await listed.check(dex, park)
     assert sorted(await listed.texts("news")) == ["45 dex-45", "45 park-45"]
     assert await listed.numbers(dex.series_id) == ["45"]
 
@@ -135,7 +135,7 @@ async def test_the_breaker_closes_again_counts_once_a_look_and_leaves_the_tier_a
     """7: it never closed, each retry counted, and the first error meant a day in the cold."""
     dex = await listed.add("dex")
     listed.publish("dex", "45")
-    await listed.look(dex)
+    await listed.check(dex)
     tier = (await listed.state(dex)).tier
     listed.bench.fail("list.began", SimTimeout("list"))
     for failures in range(1, 6):
@@ -208,7 +208,7 @@ async def test_following_a_long_series_is_no_news(listed: ListingBench) -> None:
     listed.publish("dex", *map(str, range(1, 501)))
     await listed.pass_time(minutes=1)
     await listed.follow(dex.series_id)
-    await listed.look(dex)
+    await listed.check(dex)
     assert len(await listed.numbers(dex.series_id)) == 500
     assert await listed.texts("news") == []
 
@@ -218,12 +218,12 @@ async def test_titles_links_and_removals_follow_the_source(listed: ListingBench)
     dex = await listed.add("dex")
     listed.publish("dex", "45", title="Chapter 45: The Fool", volume="5")
     listed.publish("dex", "46", "47")
-    await listed.look(dex)
+    await listed.check(dex)
     listed.publish("dex", "45", title="Chapter 45: The Flood", url="https://example.org/new", volume="6")
     listed.withdraw("dex", "dex-46")
     mark = await listed.mark()
     with listed.answers(complete=True):
-        await listed.look(dex)
+        await listed.check(dex)
     first, second, third = await listed.releases(dex.series_id)
     assert (first.title, first.url) == ("Chapter 45: The Flood", "https://example.org/new")
     assert [one.removed_at is not None for one in (first, second, third)] == [False, True, False]
@@ -233,7 +233,7 @@ async def test_titles_links_and_removals_follow_the_source(listed: ListingBench)
     assert (written["chapter"], written["release"]) == (1, 2)
     listed.publish("dex", "46")
     with listed.answers(complete=True):
-        await listed.look(dex)
+        await listed.check(dex)
         assert [one.removed_at for one in await listed.releases(dex.series_id)] == [None] * 3
         # Unchanged, only when it was looked at is written.
         mark = await listed.mark()
@@ -276,7 +276,7 @@ async def test_a_batch_is_one_set_in_one_order_with_all_effects(listed: ListingB
     """14: the batch variant looped, told nobody, and could deadlock."""
     dex = await listed.add("dex")
     park = await listed.add("park", series_id=dex.series_id)
-    await listed.look(dex, park)
+    await listed.check(dex, park)
     await listed.follow(dex.series_id)
     await listed.pass_time(minutes=1)
     numbers = [str(n) for n in range(1, 200)]

@@ -8,7 +8,7 @@ from listing_bench import ListingBench
 async def test_a_chapter_of_a_source_is_a_new_row(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.publish("dex", "45")
-    await listed.look(dex)
+    await listed.check(dex)
     (release,) = await listed.releases(dex.series_id)
     assert (release.channel_id, release.entry_key) == (dex.channel_id, "dex-45")
     assert await listed.numbers(dex.series_id) == ["45"]
@@ -19,7 +19,7 @@ async def test_the_same_chapter_of_another_source_is_another_release_of_it(liste
     park = await listed.add("park", series_id=dex.series_id)
     listed.publish("dex", "45")
     listed.publish("park", "45.0")
-    await listed.look(dex, park)
+    await listed.check(dex, park)
     assert {release.entry_key for release in await listed.releases(dex.series_id)} == {"dex-45", "park-45.0"}
     assert await listed.numbers(dex.series_id) == ["45"]
 
@@ -27,7 +27,7 @@ async def test_the_same_chapter_of_another_source_is_another_release_of_it(liste
 async def test_a_repeated_look_writes_only_when_the_listing_was_looked_at(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.publish("dex", "44", "45")
-    await listed.look(dex)
+    await listed.check(dex)
     before = await listed.releases(dex.series_id)
     mark = await listed.mark()
     await listed.pass_time(hours=5)
@@ -42,7 +42,7 @@ async def test_a_repeated_look_writes_only_when_the_listing_was_looked_at(listed
 async def test_half_a_chapter_is_one_of_its_own(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.publish("dex", "45", "46", "45.5")
-    await listed.look(dex)
+    await listed.check(dex)
     assert await listed.numbers(dex.series_id) == ["45", "45.5", "46"]
 
 
@@ -66,7 +66,7 @@ async def test_the_database_orders_chapters_by_the_one_rule(listed: ListingBench
     dex = await listed.add("dex")
     listed.publish("dex", *reversed(in_order))
     listed.publish("dex", "Extra 10", "Extra 9")
-    await listed.look(dex)
+    await listed.check(dex)
     chapters = await listed.chapters(dex.series_id)
     assert [chapter.number or chapter.key for chapter in chapters] == [*in_order, "extra 9", "extra 10"]
     assert [chapter.place for chapter in chapters] == sorted(chapter.place for chapter in chapters)

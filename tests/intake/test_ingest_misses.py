@@ -7,7 +7,7 @@ from dataclasses import replace
 from missing import STREAM, Missing, fail_until_abandoned, post, retry_all
 
 from headgate.domain.streams.misses import MISS_CAP
-from headgate.intake.streams.misses import LOOK_AGAIN_S
+from headgate.intake.streams.misses import RECHECK_S
 from headgate.testing import file_of
 
 
@@ -129,7 +129,7 @@ async def test_a_try_that_went_on_to_ingesting_is_not_forgotten(missing: Missing
     await missing.change("reject")
     await missing.work()
     assert len(await missing.misses()) == 1
-    missing.clock.advance(LOOK_AGAIN_S)
+    missing.clock.advance(RECHECK_S)
     await missing.work()
     assert await missing.misses() == []
     assert missing.calls("message") == 1

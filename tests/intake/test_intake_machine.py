@@ -184,8 +184,8 @@ class IntakeMachine(RuleBasedStateMachine):
     async def _switch(self, channel: int, *, enabled: bool) -> None:
         channel_id = await self._channel(channel)
         async with self.bench.database.transaction() as tx:
-            turn = requests.enable if enabled else requests.disable
-            await turn(tx, channel_id, now=self.bench.clock.now())
+            attempt = requests.enable if enabled else requests.disable
+            await attempt(tx, channel_id, now=self.bench.clock.now())
 
     async def _ask(self, channel: int, wish: ScanWish, *, reset: bool) -> None:
         channel_id = await self._channel(channel)

@@ -15,18 +15,18 @@ async def test_a_feed_that_moves_onto_a_followed_one_is_joined_with_it(listed: L
     for place in ("old", "new"):
         for number in ("1", "2"):
             listed.publish(place, number, key=number, url=f"https://example.org/{number}")
-    await listed.look(old)
+    await listed.check(old)
     ada = await listed.follow(old.series_id)
     bob = await listed.follow(channel_id=old.channel_id, name="bob")
     await listed.pass_time(minutes=1)
     for place in ("old", "new"):
         listed.publish(place, "3", key="3", url="https://example.org/3")
-    await listed.look(old)
+    await listed.check(old)
     # It is told by now.
     await listed.bench.rows("delete from news")
     listed.publish("new", "4", key="4")
     with listed.answers(moved_to="new"):
-        await listed.look(old)
+        await listed.check(old)
     assert await listed.numbers(old.series_id) == ["1", "2", "3", "4"]
     assert await listed.texts("news") == ["4 4"]
     assert {release.channel_id for release in await listed.releases(old.series_id)} == {new.channel_id}
@@ -51,7 +51,7 @@ async def test_joining_tells_nothing_twice(listed: ListingBench) -> None:
     for place in ("old", "new"):
         listed.publish(place, "2", key="2", url="https://example.org/2")
     with listed.answers(moved_to="new"):
-        await listed.look(old)
+        await listed.check(old)
     assert await listed.texts("news") == ["2 2"]
     assert len(await listed.releases(old.series_id)) == 2
 
@@ -66,7 +66,7 @@ async def test_posts_of_both_are_kept_once(listed: ListingBench) -> None:
     await listed.follow(channel_id=new.channel_id)
     await listed.pass_time(minutes=1)
     with listed.answers(moved_to="new"):
-        await listed.look(old)
+        await listed.check(old)
     assert await listed.texts("posts") == ["In both", "Only in the old one"]
     assert await listed.texts("news_of_items") == []
 
@@ -77,7 +77,7 @@ async def test_feeds_that_bring_different_series_stay_two_and_say_so(listed: Lis
     listed.publish("new", "1")
     await listed.work()
     with listed.answers(moved_to="new"):
-        await listed.look(old)
+        await listed.check(old)
     assert (await listed.state(old)).moved_onto == "Blue Sun"
     assert await listed.numbers(old.series_id) == ["1"]
     assert await listed.numbers(new.series_id) == ["1"]
@@ -89,7 +89,7 @@ async def test_a_move_to_an_address_that_nobody_follows_keeps_the_old_one_in_min
     dex = await listed.add("dex")
     with listed.answers(moved_to="dex-2"):
         listed.bench.world.add_listing("dex-2")
-        await listed.look(dex)
+        await listed.check(dex)
     state = await listed.state(dex)
     assert (state.key, state.former_keys) == ("dex-2", ["dex"])
     other = await listed.bench.do(

@@ -69,11 +69,11 @@ async def test_of_a_changed_feed_only_new_and_changed_posts_are_processed(
 ) -> None:
     blog = await listed.add("blog", is_series=False)
     listed.publish("blog", "1", "2", "3", "4")
-    await listed.look(blog)
+    await listed.check(blog)
     sent.statements.clear()
     listed.publish("blog", "2", title="Another title")
     listed.publish("blog", "5")
-    await listed.look(blog)
+    await listed.check(blog)
     assert sent.stored_posts() == ["blog-2", "blog-5"]
     assert len(await listed.texts("posts")) == 5
 
@@ -81,8 +81,8 @@ async def test_of_a_changed_feed_only_new_and_changed_posts_are_processed(
 async def test_posts_that_a_series_wants_now_are_sorted_anew(listed: ListingBench) -> None:
     blog = await listed.add("blog", is_series=False)
     listed.publish("blog", "", key="one", title="Salt Road 1")
-    await listed.look(blog)
+    await listed.check(blog)
     assert await listed.texts("all_numbers") == []
     added = await listed.add("blog", title="Salt Road", pattern="Salt Road {number}")
-    await listed.look(added)
+    await listed.check(added)
     assert await listed.texts("all_numbers") == ["1"]

@@ -26,20 +26,20 @@ async def test_checks_are_counted_by_what_came_of_them(listed: ListingBench) -> 
     done, failed = jobs("done"), jobs("failed")
     dex = await listed.add("dex")
     listed.publish("dex", "45")
-    await listed.look(dex)
-    await listed.look(dex)
+    await listed.check(dex)
+    await listed.check(dex)
     assert polls("changed") == before["changed"] + 1
     assert polls("unchanged") == before["unchanged"] + 1
     assert (jobs("done"), jobs("failed")) == (done + 2, failed)
     listed.bench.fail("list.began", Gone("gone for good"))
-    await listed.look(dex)
+    await listed.check(dex)
     assert polls("Gone") == before["Gone"] + 1
     assert (jobs("done"), jobs("failed")) == (done + 2, failed + 1)
 
 
 async def test_a_check_that_gives_up_counts_once_by_its_class(listed: ListingBench) -> None:
     dex = await listed.add("dex")
-    await listed.look(dex)
+    await listed.check(dex)
     listed.bench.fail("list.began", SimTimeout("list"))
     before, done, failed = polls("Transient"), jobs("done"), jobs("failed")
     await listed.pass_time(hours=5)
@@ -51,7 +51,7 @@ async def test_open_breakers_are_shown(listed: ListingBench) -> None:
     dex = await listed.add("dex")
     listed.bench.fail("list.began", SimTimeout("list"))
     for _ in range(5):
-        await listed.look(dex)
+        await listed.check(dex)
         await listed.let_retries_come()
     assert (await listed.host()).open_until is not None
     await listed.bench.parts.tick().tick(listed.bench.clock.now())

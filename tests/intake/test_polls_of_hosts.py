@@ -124,7 +124,7 @@ async def test_a_host_that_asks_to_wait_is_shown_with_reason_and_time(listed: Li
     dex = await listed.add("dex")
     await listed.work()
     listed.bench.fail("list.began", RateLimited("asks to wait (429)", retry_after_s=7200))
-    await listed.look(dex)
+    await listed.check(dex)
     now = listed.bench.clock.now()
     state = await listed.state(dex)
     assert (state.reason, state.due_at) == ("limited", now + timedelta(hours=2))
@@ -175,14 +175,14 @@ async def test_a_warning_lasts_until_a_whole_poll_succeeded(listed: ListingBench
     assert site.asked[-1] == {"etag": "1"}
     assert "3,225" in (await listed.state(dex)).warning
     site.warnings = ()
-    await listed.look(dex)
+    await listed.check(dex)
     assert (await listed.state(dex)).warning == ""
 
 
 async def test_a_persons_check_asks_for_everything(listed: ListingBench, site: Site) -> None:
     dex = await listed.add("dex")
     await listed.work()
-    await listed.look(dex)
+    await listed.check(dex)
     assert site.asked == [{}, {}]
 
 
@@ -216,7 +216,7 @@ async def test_a_server_that_hides_news_is_named_and_fetched_whole_from_then_on(
     assert await listed.numbers(dex.series_id) == ["1"]
     if not hidden:
         listed.publish("dex", "2")
-    await listed.look(dex)
+    await listed.check(dex)
     assert sorted(await listed.numbers(dex.series_id)) == ["1", "2"]
     async with listed.bench.database.transaction() as tx:
         troubled = [(one.title, one.trouble) for one in await list_troubled_listings(tx)]

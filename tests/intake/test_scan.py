@@ -191,7 +191,7 @@ async def test_a_worker_without_the_connector_leaves_the_work_to_others(bench: B
     await bench.work()
     async with bench.database.transaction() as tx:
         assert await list_dead_letters(tx) == []
-        waiting = await list_jobs(tx, kind="look", limit=10)
+        waiting = await list_jobs(tx, kind="check", limit=10)
     assert [(job.status, job.attempts) for job in waiting] == [("queued", 0)]
 
 

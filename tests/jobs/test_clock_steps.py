@@ -81,7 +81,7 @@ async def test_a_lease_within_its_own_time_is_left_alone(database: Database) -> 
 
 async def test_jobs_are_due_as_soon_as_they_were_before_the_step(lab: Lab) -> None:
     await repair(lab.database)
-    await lab.enqueue(Wake("look", "now"), Wake("look", "later"))
+    await lab.enqueue(Wake("check", "now"), Wake("check", "later"))
     await rows(
         lab.database,
         "update pgqueuer set execute_after = now() + interval '1 hour' where dedupe_key = 'look:later'",
@@ -98,8 +98,8 @@ async def test_jobs_are_due_as_soon_as_they_were_before_the_step(lab: Lab) -> No
 
 async def test_a_dead_workers_job_is_taken_over_in_spite_of_a_step(lab: Lab) -> None:
     await repair(lab.database)
-    await lab.enqueue(Wake("look", "a"))
-    await lab.pick("look", "a")
+    await lab.enqueue(Wake("check", "a"))
+    await lab.pick("check", "a")
     await set_real_time_back(lab.database, DAY)
     await repair(lab.database)
     (job,) = await rows(

@@ -47,8 +47,8 @@ def ago(seconds: float) -> datetime:
     return NOW - timedelta(seconds=seconds)
 
 
-def at(stand: StreamFacts, knobs: Knobs = KNOBS) -> Decision:
-    return decide(stand, now=NOW, knobs=knobs)
+def at(facts: StreamFacts, knobs: Knobs = KNOBS) -> Decision:
+    return decide(facts, now=NOW, knobs=knobs)
 
 
 def later(seconds: float) -> datetime:
@@ -72,30 +72,30 @@ def test_what_is_switched_off_rests_without_end_even_if_a_person_asks() -> None:
 )
 def test_a_person_outranks_every_rule_but_the_switch(skipped: StreamFacts) -> None:
     asked = replace(skipped, waiting="asked")
-    assert at(asked) == Decision("look", "asked")
+    assert at(asked) == Decision("check", "asked")
     assert at(replace(asked, fresh=True)) == Decision("read", "asked")
 
 
 @pytest.mark.parametrize("fresh", [False, True])
 def test_an_open_breaker_outranks_all_that_nobody_asked_for(fresh: bool) -> None:
-    stand = replace(RESTED, breaker_until=later(60), scanned=False, woken=True, behind=True, fresh=fresh)
-    assert at(stand) == Decision("rest", "breaker_open", later(60))
+    facts = replace(RESTED, breaker_until=later(60), scanned=False, woken=True, behind=True, fresh=fresh)
+    assert at(facts) == Decision("rest", "breaker_open", later(60))
 
 
 def test_a_breaker_whose_time_is_over_lets_one_try_through() -> None:
-    assert at(replace(RESTED, breaker_until=NOW)) == Decision("look", "caught_up")
+    assert at(replace(RESTED, breaker_until=NOW)) == Decision("check", "caught_up")
     assert at(replace(RESTED, breaker_until=ago(1), behind=True)) == Decision("read", "changed")
 
 
 def test_what_was_never_scanned_is_looked_at_and_then_read() -> None:
     new = replace(RESTED, scanned=False, checked_at=None)
-    assert at(new) == Decision("look", "never_scanned")
+    assert at(new) == Decision("check", "never_scanned")
     assert at(replace(new, fresh=True, behind=True)) == Decision("read", "never_scanned")
 
 
 def test_what_was_never_scanned_is_looked_at_in_spite_of_idle_and_cold() -> None:
     new = replace(COLD, scanned=False, idle_at=ago(1), checked_at=ago(1))
-    assert at(new) == Decision("look", "never_scanned")
+    assert at(new) == Decision("check", "never_scanned")
 
 
 def test_an_empty_stream_that_was_never_scanned_rests() -> None:
@@ -110,7 +110,7 @@ def test_what_was_woken_and_is_behind_is_read_without_a_look() -> None:
 
 def test_what_was_woken_and_seems_covered_is_looked_at_in_spite_of_idle_and_cold() -> None:
     woken = replace(COLD, woken=True, idle_at=ago(1), checked_at=ago(1))
-    assert at(woken) == Decision("look", "caught_up")
+    assert at(woken) == Decision("check", "caught_up")
 
 
 @pytest.mark.parametrize("behind", [False, True])
@@ -120,7 +120,7 @@ def test_within_the_skip_window_of_an_idle_scan_nothing_is_done(behind: bool) ->
 
 
 def test_the_skip_window_ends() -> None:
-    assert at(replace(RESTED, idle_at=ago(KNOBS.skip_window_s))).action == "look"
+    assert at(replace(RESTED, idle_at=ago(KNOBS.skip_window_s))).action == "check"
 
 
 def test_the_skip_window_outranks_cold() -> None:
@@ -136,17 +136,17 @@ def test_a_cold_stream_waits_for_its_turn(behind: bool) -> None:
 
 def test_a_turn_that_came_early_by_the_jitter_is_a_turn() -> None:
     turn_s = KNOBS.rarely_s * KNOBS.every_nth * (1 - JITTER)
-    assert at(replace(COLD, checked_at=ago(turn_s))).action == "look"
+    assert at(replace(COLD, checked_at=ago(turn_s))).action == "check"
     assert at(replace(COLD, checked_at=ago(turn_s - 1))).reason == "cold"
 
 
 def test_below_the_threshold_nothing_is_cold() -> None:
-    stand = replace(COLD, idle_scans=KNOBS.idle_threshold - 1, checked_at=ago(600))
-    assert at(stand).action == "look"
+    facts = replace(COLD, idle_scans=KNOBS.idle_threshold - 1, checked_at=ago(600))
+    assert at(facts).action == "check"
 
 
 def test_a_stream_with_a_listener_is_never_cold() -> None:
-    assert at(replace(COLD, live=True, checked_at=ago(600))).action == "look"
+    assert at(replace(COLD, live=True, checked_at=ago(600))).action == "check"
 
 
 def test_what_is_known_to_be_behind_is_read_without_a_look() -> None:
@@ -160,17 +160,17 @@ def test_a_fetched_head_decides() -> None:
 
 
 def test_a_fetched_head_that_shows_something_new_is_not_kept_waiting() -> None:
-    stand = replace(COLD, fresh=True, behind=True, idle_at=ago(10), checked_at=ago(10))
-    assert at(stand) == Decision("read", "changed")
+    facts = replace(COLD, fresh=True, behind=True, idle_at=ago(10), checked_at=ago(10))
+    assert at(facts) == Decision("read", "changed")
 
 
 @pytest.mark.parametrize(
     ("tier", "interval"), [("HOT", KNOBS.often_s), ("WARM", KNOBS.normal_s), ("COLD", KNOBS.rarely_s)]
 )
 def test_a_tier_has_its_interval_which_many_idle_scans_multiply(tier: Tier, interval: float) -> None:
-    stand = replace(RESTED, tier=tier)
-    assert interval_s(stand, KNOBS) == interval
-    idle = replace(stand, idle_scans=KNOBS.idle_threshold)
+    facts = replace(RESTED, tier=tier)
+    assert interval_s(facts, KNOBS) == interval
+    idle = replace(facts, idle_scans=KNOBS.idle_threshold)
     assert interval_s(idle, KNOBS) == interval * KNOBS.every_nth
     assert interval_s(idle, replace(KNOBS, every_nth=1)) == interval
 
@@ -190,7 +190,7 @@ def test_an_age_below_zero_counts_as_zero() -> None:
 
 def test_a_skip_window_of_zero_skips_nothing() -> None:
     knobs = replace(KNOBS, skip_window_s=0)
-    assert at(replace(RESTED, idle_at=NOW), knobs).action == "look"
+    assert at(replace(RESTED, idle_at=NOW), knobs).action == "check"
 
 
 @st.composite
@@ -214,18 +214,18 @@ def stands(draw: st.DrawFn) -> StreamFacts:
 
 @settings(deadline=None)
 @given(stands())
-def test_no_stream_is_forgotten(stand: StreamFacts) -> None:
-    decision = at(stand)
+def test_no_stream_is_forgotten(facts: StreamFacts) -> None:
+    decision = at(facts)
     # Whoever looked has decided, and whoever rests knows until when; only a switch has no end.
-    assert not (stand.fresh and decision.action == "look")
+    assert not (facts.fresh and decision.action == "check")
     assert (decision.due_at is None) == (decision.action != "rest" or decision.reason == "disabled")
     assert decision.due_at is None or decision.due_at > NOW
 
 
 @settings(deadline=None)
 @given(stands())
-def test_no_rest_is_longer_than_the_longest_interval_or_the_breaker(stand: StreamFacts) -> None:
-    decision = at(stand)
+def test_no_rest_is_longer_than_the_longest_interval_or_the_breaker(facts: StreamFacts) -> None:
+    decision = at(facts)
     if decision.due_at is not None and decision.reason != "breaker_open":
         assert decision.due_at <= later(KNOBS.rarely_s * KNOBS.every_nth)
 

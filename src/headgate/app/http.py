@@ -50,21 +50,21 @@ class ProbeServer(Unsignalled):
 def probe_app(readiness: Readiness) -> Starlette:
     """Return the three pages; a foreign site that points its name at us gets none of them."""
 
-    async def tell_health(_request: Request) -> Response:
+    async def report_health(_request: Request) -> Response:
         return PlainTextResponse("ok\n")
 
-    async def tell_readiness(_request: Request) -> Response:
+    async def report_readiness(_request: Request) -> Response:
         reasons = await readiness.reasons()
         return JSONResponse({"ready": not reasons, "reasons": reasons}, status_code=503 if reasons else 200)
 
-    async def tell_metrics(_request: Request) -> Response:
+    async def report_metrics(_request: Request) -> Response:
         return Response(render_metrics(), media_type="text/plain; version=1.0.0; charset=utf-8")
 
     return Starlette(
         routes=[
-            Route("/healthz", tell_health),
-            Route("/readyz", tell_readiness),
-            Route("/metrics", tell_metrics),
+            Route("/healthz", report_health),
+            Route("/readyz", report_readiness),
+            Route("/metrics", report_metrics),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])],
     )

@@ -23,7 +23,7 @@ from headgate.storage.jobs.leases import LeaseKeeper, take_lease
 log = get_logger("app")
 
 LEASE_S = 6.0
-LOOK_S = 5.0
+CHECK_S = 5.0
 FIRST_PAUSE_S = 1.0
 MAX_PAUSE_S = 30.0
 
@@ -86,15 +86,15 @@ class Listeners:
         """Look for accounts now and then, and listen with each of them."""
         try:
             while True:
-                await self._look()
-                await self.parts.clock.sleep(LOOK_S)
+                await self._check()
+                await self.parts.clock.sleep(CHECK_S)
         finally:
             tasks, self._tasks = list(self._tasks.values()), {}
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         async with self.parts.database.transaction() as tx:
             accounts = await list_accounts(tx)
         # Another sign-in is another listener.

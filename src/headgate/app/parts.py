@@ -113,13 +113,13 @@ def build_parts(
     secrets = StoredSecrets(database, settings.data.dir)
     links = Links(connectors, lanes, secrets, settings.outflow.messages_per_minute)
     rules = RulesCache(IntakeKnobs(**settings.intake.model_dump()), clock)
-    looker = HeadChecker(links, clock, ids, randomness.fork("look"), rules)
+    checker = HeadChecker(links, clock, ids, randomness.fork("check"), rules)
     scanner = Scanner(links, clock, ids, randomness.fork("scan"), rules)
     judge = Judge(rules, clock, lambda platform: links.manifest(platform).lenses)
     messages = SingleMessages(links, rules, clock, ids)
     kinds = Kinds(
         [
-            looker.kind(),
+            checker.kind(),
             scanner.kind(),
             _discoverer(settings, links, clock, ids, randomness).kind(),
             judge.kind(),

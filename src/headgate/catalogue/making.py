@@ -43,23 +43,23 @@ async def make_items(
     channel_id: UUID,
     seen: Sequence[Seen],
     *,
-    untold: Container[str] = (),
+    silent_keys: Container[str] = (),
     ids: Ids,
     now: datetime,
 ) -> Made:
     """Make the items that are not there yet, and note which of them are news.
 
-    Nobody is told of what is first seen in messages with the `untold` keys. Whoever makes items in several
-    steps of one transaction does so in the order of `key_of`, as each step does: nobody waits in a circle.
+    Messages in `silent_keys` notify no one. A caller that makes items in several steps of one transaction
+    follows the order of `key_of`, as each step does, so that no two transactions wait for each other.
     """
     if not seen:
         return Made()
     keys = [key_of(each) for each in seen]
     firsts = dict(zip(reversed(keys), reversed(seen), strict=True))
     items = {key: _item(key, firsts[key], ids) for key in dict.fromkeys(keys)}
-    quiet = [item.id for key, item in items.items() if firsts[key].message_key in untold]
+    quiet = [item.id for key, item in items.items() if firsts[key].message_key in silent_keys]
     new_items, news = await sightings.insert_items(
-        tx, channel_id, list(items.values()), untold=quiet, now=now
+        tx, channel_id, list(items.values()), silent_keys=quiet, now=now
     )
     found = {key: item.id for key, item in items.items()}
     if new_items < len(items):

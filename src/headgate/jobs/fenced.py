@@ -113,7 +113,7 @@ class FencedQueries(Queries):
     ended: list[int] = field(default_factory=list[int])
     """Jobs that were completed with their effects; they hold no slot, so their rows can go many at a time."""
     _starved: bool = False
-    _looked_s: float = float("-inf")
+    _checked_s: float = float("-inf")
     _flushing: int = 0
 
     async def dequeue(
@@ -126,7 +126,7 @@ class FencedQueries(Queries):
     ) -> list[models.Job]:
         self.freed.clear()
         self._starved = False
-        if self.alone and not self._time_to_look():
+        if self.alone and not self._is_check_due():
             return []
         if not await self._gather_room(batch_size, global_concurrency_limit):
             return []
@@ -147,12 +147,12 @@ class FencedQueries(Queries):
                 self.gate.end_claim(self.owner, [job.id for job in jobs])
         return jobs
 
-    def _time_to_look(self) -> bool:
+    def _is_check_due(self) -> bool:
         """Suspects are rare, and every change of the queue wakes their runner: look now and then only."""
         now_s = asyncio.get_running_loop().time()
-        if now_s - self._looked_s < SUSPECTS_S:
+        if now_s - self._checked_s < SUSPECTS_S:
             return False
-        self._looked_s = now_s
+        self._checked_s = now_s
         return True
 
     async def _gather_room(self, batch_size: int, limit: int | None) -> bool:

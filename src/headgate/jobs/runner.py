@@ -204,7 +204,7 @@ class Runner:
     shutdown_s: float = 8.0
     healthy: bool = False
     """Whether the engine runs and its connection is there."""
-    _told: bool = False
+    _logged: bool = False
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _engine: Engine | None = None
 
@@ -224,14 +224,14 @@ class Runner:
                 measures.ENGINE_RESTARTS.labels(self.name).inc()
                 if self.execution.clock.monotonic() - started > MAX_PAUSE_S:
                     pause_s = FIRST_PAUSE_S
-                self._tell(error)
+                self._notify(error)
                 await self._pause(pause_s)
                 pause_s = min(pause_s * 2, MAX_PAUSE_S)
 
-    def _tell(self, error: Exception) -> None:
+    def _notify(self, error: Exception) -> None:
         """Say once that the engine stopped; that it does not start either is the same news."""
-        say = log.debug if self._told else log.warning
-        self._told = True
+        say = log.debug if self._logged else log.warning
+        self._logged = True
         reason = mask_url(f"{type(error).__name__}: {error}")
         say("the engine stopped; it will be built anew", runner=self.name, reason=reason)
 
@@ -267,7 +267,7 @@ class Runner:
             engine = self._build_engine(queries)
             if self._stopping.is_set():
                 return
-            self.healthy, self._told = True, False
+            self.healthy, self._logged = True, False
             async with (
                 cancel_on_exit(asyncio.create_task(self._keep_alive(engine, connection))),
                 cancel_on_exit(asyncio.create_task(_keep_swept(queries))),

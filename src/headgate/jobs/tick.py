@@ -32,7 +32,7 @@ DUE_AT_ONCE = 500
 MAX_QUEUED = 2000
 """So many waiting jobs of a kind, and the tick adds none: who is due stays due, and looking stays cheap."""
 AGE_AFTER_S = 30.0
-LOOK_EVERY_S = 10.0
+CHECK_EVERY_S = 10.0
 
 
 @dataclass
@@ -43,14 +43,14 @@ class Tick:
     database: Database
     clock: Clock
     ids: Ids
-    _looked_at: float = float("-inf")
+    _checked_at: float = float("-inf")
 
     async def tick(self, now: datetime) -> None:
         """Do one tick: wake whatever is due, as far as the queue has room."""
         # Before the waking: what is buried is postponed, and must not be woken in the same breath.
-        if self.clock.monotonic() - self._looked_at >= LOOK_EVERY_S:
-            self._looked_at = self.clock.monotonic()
-            await self._look(now)
+        if self.clock.monotonic() - self._checked_at >= CHECK_EVERY_S:
+            self._checked_at = self.clock.monotonic()
+            await self._check(now)
         kinds: Sequence[Kind[Any]] = [kind for kind in self.kinds if kind.rows is not None]
         for _ in range(MAX_QUEUED // DUE_AT_ONCE):
             try:
@@ -105,7 +105,7 @@ class Tick:
             await bury_job(tx, picked, self.kinds.get(held.kind), error, now=now, letter_id=self.ids.new())
             await engine.delete_job(tx, held.id)
 
-    async def _look(self, now: datetime) -> None:
+    async def _check(self, now: datetime) -> None:
         """Do what reads the whole queue: tidy up after crashes, age what waits long, take measures."""
         async with self.database.transaction() as tx:
             steps = await repair_clock_rewind(tx, now=now)

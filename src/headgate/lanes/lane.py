@@ -84,14 +84,14 @@ class Lanes:
         if count < 1:
             raise ValueError("ask for one permit at least")
         want = rows.Want(owner, kind, count, horizon_s)
-        asked_at_s, taken = await self._takes.ask((want, closes_at_s))
-        if taken is None:
+        asked_at_s, grant = await self._takes.ask((want, closes_at_s))
+        if grant is None:
             raise UnknownLane(f"there is no lane for {kind} of {owner}")
-        self._note_lanes(owner, taken)
-        if taken.come_back_s is not None and not taken.delays_s:
+        self._note_lanes(owner, grant)
+        if grant.come_back_s is not None and not grant.delays_s:
             measures.COME_BACKS.labels(kind).inc()
-            return ComeBack(taken.come_back_s)
-        permits = self._permits(owner, kind, taken, asked_at_s=asked_at_s, closes_at_s=closes_at_s)
+            return ComeBack(grant.come_back_s)
+        permits = self._permits(owner, kind, grant, asked_at_s=asked_at_s, closes_at_s=closes_at_s)
         measures.PERMITS.labels(kind).inc(len(permits))
         return permits or ComeBack(_PAUSE_S)
 
@@ -164,10 +164,10 @@ class Lanes:
     ) -> Permit:
         patience_ends_at_s = self._clock.monotonic() + patience_s
         while True:
-            taken = await self.acquire(owner, kind, closes_at_s=closes_at_s, horizon_s=patience_s)
-            if isinstance(taken, ComeBack):
-                raise ComeBackLater(taken.delay_s)
-            (permit,) = taken
+            grant = await self.acquire(owner, kind, closes_at_s=closes_at_s, horizon_s=patience_s)
+            if isinstance(grant, ComeBack):
+                raise ComeBackLater(grant.delay_s)
+            (permit,) = grant
             now_s = self._clock.monotonic()
             if permit.due_at_s > max(patience_ends_at_s, now_s):
                 raise ComeBackLater(permit.due_at_s - now_s)
@@ -190,28 +190,28 @@ class Lanes:
                 replace(want, horizon_s=min(want.horizon_s, _horizon_s(asked_at_s, closes_at_s)))
                 for want, closes_at_s in asked
             ]
-            return [(asked_at_s, taken) for taken in await rows.take_permits(tx, wants)]
+            return [(asked_at_s, grant) for grant in await rows.take_permits(tx, wants)]
 
     def _permits(
-        self, owner: str, kind: str, taken: rows.PermitGrant, *, asked_at_s: float, closes_at_s: float | None
+        self, owner: str, kind: str, grant: rows.PermitGrant, *, asked_at_s: float, closes_at_s: float | None
     ) -> list[Permit]:
         answered_at_s = self._clock.monotonic()
-        epochs = dict(zip(taken.kinds, taken.epochs, strict=True))
+        epochs = dict(zip(grant.kinds, grant.epochs, strict=True))
         permits = [
             Permit(
                 owner=owner,
                 kind=kind,
                 epochs=epochs,
                 due_at_s=answered_at_s + delay_s,
-                void_at_s=asked_at_s + delay_s + taken.grace_s,
+                void_at_s=asked_at_s + delay_s + grant.grace_s,
                 closes_at_s=closes_at_s,
             )
-            for delay_s in taken.delays_s
+            for delay_s in grant.delays_s
         ]
         return [permit for permit in permits if permit.due_at_s <= permit.void_at_s]
 
-    def _note_lanes(self, owner: str, taken: rows.PermitGrant) -> None:
-        for kind, epoch, rate in zip(taken.kinds, taken.epochs, taken.rates, strict=True):
+    def _note_lanes(self, owner: str, grant: rows.PermitGrant) -> None:
+        for kind, epoch, rate in zip(grant.kinds, grant.epochs, grant.rates, strict=True):
             self._note_lane(owner, kind, epoch=epoch, rate=rate)
 
     def _note_lane(self, owner: str, kind: str, *, epoch: int, rate: float) -> None:

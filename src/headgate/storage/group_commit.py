@@ -53,15 +53,15 @@ class GroupCommit:
             await self.database.run_together([statement for one, _ in batch for statement in one])
         except Exception as error:  # noqa: BLE001 - handed to the caller whose error it is
             if len(batch) == 1 or isinstance(error, DatabaseAway):
-                _tell(batch, error)
+                _notify(batch, error)
             else:
                 for entry in batch:
                     await self._write_batch([entry])
         else:
-            _tell(batch, None)
+            _notify(batch, None)
 
 
-def _tell(batch: list[Waiting], error: Exception | None) -> None:
+def _notify(batch: list[Waiting], error: Exception | None) -> None:
     for _, committed in batch:
         if committed.done():
             continue

@@ -80,17 +80,17 @@ class Listener:
             await connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
         self._listening.set()
         for channel in self._callbacks:
-            self._tell(channel, None)
+            self._notify(channel, None)
 
     async def _hear(self, connection: Connection) -> None:
         while True:
             async for notice in connection.notifies(timeout=_PROBE_S):
-                self._tell(notice.channel, notice.payload)
+                self._notify(notice.channel, notice.payload)
             # A connection that died without a word looks like a quiet one until something is asked of it.
             async with asyncio.timeout(_PROBE_S):
                 await connection.execute("select 1")
 
-    def _tell(self, channel: str, payload: str | None) -> None:
+    def _notify(self, channel: str, payload: str | None) -> None:
         for callback in self._callbacks.get(channel, ()):
             try:
                 callback(payload)

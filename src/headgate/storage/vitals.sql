@@ -33,7 +33,7 @@ where status = 'picked' and heartbeat < headgate_real_now() - make_interval(secs
 select 'streams' as what, count(*)::int as rows from stream s
 where s.due_at is null and s.reader_id is not null and headgate_may_be_due(s.channel_id)
   and exists (select from channel c where c.id = s.channel_id and c.message_scan_enabled)
-  and not exists (select from pgqueuer q where q.dedupe_key in ('look:' || s.reader_id, 'scan:' || s.channel_id)
+  and not exists (select from pgqueuer q where q.dedupe_key in ('check:' || s.reader_id, 'scan:' || s.channel_id)
                   and q.status in ('queued', 'picked'))
 union all
 select 'scans', count(*) from scan n

@@ -51,13 +51,13 @@ class Client:
 
     def __init__(self, user_id: UUID) -> None:
         self.user_id = user_id
-        self._told: dict[PendingEvent, None] = {}
+        self._pending: dict[PendingEvent, None] = {}
         self._wake = asyncio.Event()
 
     def offer(self, kind: str, shown: str = "") -> None:
-        if len(self._told) >= _KINDS_AT_ONCE:
-            self._told = {PendingEvent(REFRESH): None, PendingEvent(SESSION_EVENT): None}
-        self._told[PendingEvent(kind, shown)] = None
+        if len(self._pending) >= _KINDS_AT_ONCE:
+            self._pending = {PendingEvent(REFRESH): None, PendingEvent(SESSION_EVENT): None}
+        self._pending[PendingEvent(kind, shown)] = None
         self._wake.set()
 
     def wake(self) -> None:
@@ -69,8 +69,8 @@ class Client:
             async with asyncio.timeout(patience_s):
                 await self._wake.wait()
         self._wake.clear()
-        told, self._told = list(self._told), {}
-        return told
+        pending, self._pending = list(self._pending), {}
+        return pending
 
 
 class EventHub:
@@ -135,19 +135,22 @@ async def stream_events(site: Site, caller: Caller, *, resumed: bool) -> AsyncGe
         if resumed:
             client.offer(REFRESH)
         while not site.hub.closing:
-            told = await client.take(patience_s=site.hub.heartbeat_s)
-            doubted = not told or any(one.kind == SESSION_EVENT for one in told)
+            pending = await client.take(patience_s=site.hub.heartbeat_s)
+            doubted = not pending or any(one.kind == SESSION_EVENT for one in pending)
             if doubted and not await _is_signed_in(site, caller):
                 yield _event(PendingEvent(SIGNED_OUT), next(numbers))
                 return
-            yield "".join(_event(one, next(numbers)) for one in told if one.kind != SESSION_EVENT) or ": \n\n"
+            yield (
+                "".join(_event(one, next(numbers)) for one in pending if one.kind != SESSION_EVENT)
+                or ": \n\n"
+            )
             await site.hub.pause()
     finally:
         site.hub.leave(client)
 
 
-def _event(told: PendingEvent, number: int) -> str:
-    return f"event: {told.kind}\nid: {number}\ndata: {told.shown or told.kind}\n\n"
+def _event(pending: PendingEvent, number: int) -> str:
+    return f"event: {pending.kind}\nid: {number}\ndata: {pending.shown or pending.kind}\n\n"
 
 
 async def _is_signed_in(site: Site, caller: Caller) -> bool:

@@ -43,7 +43,7 @@ MAX_RANGES = 6
 MAX_GAPS = 6
 _JOBS = {
     "scan": "reads it",
-    "look": "checks its account's channels",
+    "check": "checks its account's channels",
     "judge": "applies changed settings",
 }
 _STAGES = {"read": "reading", "ingest": "storing"}

@@ -77,7 +77,7 @@ class ChannelRules:
         counts as a photo differs between platforms, so whoever wants only pictures asks through both lenses.
         Whoever wants pictures and other files reads everything: one call tells what is new instead of two.
         """
-        filters = [sieve.filter for sieve in (self.base, *self.topics.values()) if sieve.filter is not None]
+        filters = [each.filter for each in (self.base, *self.topics.values()) if each.filter is not None]
         wanted: set[Lens] = {"documents"}
         if any(by.may_keep_pictures() for by in filters):
             wanted.add("photos")
@@ -100,7 +100,7 @@ def build_rules(
         enabled=enabled,
         schedule=set_knobs(knobs, merged),
         base=HashedFilter.of(merged),
-        topics={topic.key: _sieve_of(merged, topic) for topic in topics},
+        topics={topic.key: _hashed_filter(merged, topic) for topic in topics},
     )
 
 
@@ -110,5 +110,5 @@ def set_knobs(knobs: Knobs, settings: ChannelSettings) -> Knobs:
     return replace(knobs, **{name: value for name in names if (value := getattr(settings, name)) is not None})
 
 
-def _sieve_of(merged: ChannelSettings, topic: TopicLayer) -> HashedFilter:
+def _hashed_filter(merged: ChannelSettings, topic: TopicLayer) -> HashedFilter:
     return HashedFilter.of(merge_layers([merged, topic.settings])) if topic.enabled else CLOSED

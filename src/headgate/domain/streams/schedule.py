@@ -40,7 +40,7 @@ DueReason = Literal[
     "retry", "settling", "unheard", "reader_changed", "tier_changed", "clock_changed", "gave_up", "replayed"
 ]
 """Why a stream has its due time where no decision gave it one."""
-Action = Literal["read", "look", "rest"]
+Action = Literal["read", "check", "rest"]
 Waiting = Literal["asked", "changed"]
 
 JITTER = 0.1
@@ -83,36 +83,36 @@ class Decision:
     due_at: datetime | None = None
 
 
-def decide(stand: StreamFacts, *, now: datetime, knobs: Knobs) -> Decision:
-    """Apply the rules in their order; `look` means: fetch the head, and decide again."""
-    if not stand.enabled:
+def decide(facts: StreamFacts, *, now: datetime, knobs: Knobs) -> Decision:
+    """Apply the rules in their order; `check` means: fetch the head, and decide again."""
+    if not facts.enabled:
         return Decision("rest", "disabled")
-    if stand.waiting is not None:
-        return Decision("read" if stand.fresh else "look", stand.waiting)
-    if stand.breaker_until is not None and stand.breaker_until > now:
-        return Decision("rest", "breaker_open", stand.breaker_until)
-    if not stand.scanned and not stand.fresh:
-        return Decision("look", "never_scanned")
-    if not stand.scanned and stand.behind:
+    if facts.waiting is not None:
+        return Decision("read" if facts.fresh else "check", facts.waiting)
+    if facts.breaker_until is not None and facts.breaker_until > now:
+        return Decision("rest", "breaker_open", facts.breaker_until)
+    if not facts.scanned and not facts.fresh:
+        return Decision("check", "never_scanned")
+    if not facts.scanned and facts.behind:
         return Decision("read", "never_scanned")
-    if stand.woken and stand.behind:
+    if facts.woken and facts.behind:
         return Decision("read", "woken")
-    scheduled = not (stand.woken or stand.settling or stand.fresh)
-    if scheduled and (waiting := _not_yet(stand, now=now, knobs=knobs)):
+    scheduled = not (facts.woken or facts.settling or facts.fresh)
+    if scheduled and (waiting := _not_yet(facts, now=now, knobs=knobs)):
         return waiting
-    if stand.behind:
+    if facts.behind:
         return Decision("read", "changed")
-    if not stand.fresh:
-        return Decision("look", "caught_up")
-    return Decision("rest", "caught_up", now + timedelta(seconds=interval_s(stand, knobs)))
+    if not facts.fresh:
+        return Decision("check", "caught_up")
+    return Decision("rest", "caught_up", now + timedelta(seconds=interval_s(facts, knobs)))
 
 
-def interval_s(stand: StreamFacts, knobs: Knobs) -> float:
+def interval_s(facts: StreamFacts, knobs: Knobs) -> float:
     """Return how long a stream rests when all is well."""
-    if stand.live:
+    if facts.live:
         return knobs.live_s
-    tier_s = {"HOT": knobs.often_s, "WARM": knobs.normal_s, "COLD": knobs.rarely_s}[stand.tier]
-    return tier_s * knobs.every_nth if stand.idle_scans >= knobs.idle_threshold else tier_s
+    tier_s = {"HOT": knobs.often_s, "WARM": knobs.normal_s, "COLD": knobs.rarely_s}[facts.tier]
+    return tier_s * knobs.every_nth if facts.idle_scans >= knobs.idle_threshold else tier_s
 
 
 def next_verify_s(
@@ -126,15 +126,15 @@ def next_verify_s(
     return min(max(polling_s, shortest_s, 0.0 if missed else 2 * verify_s), longest_s)
 
 
-def _not_yet(stand: StreamFacts, *, now: datetime, knobs: Knobs) -> Decision | None:
+def _not_yet(facts: StreamFacts, *, now: datetime, knobs: Knobs) -> Decision | None:
     """Tell that a stream was made due too early, whatever made it so."""
-    if stand.idle_at is not None:
-        left_s = knobs.skip_window_s - _age_s(stand.idle_at, now)
+    if facts.idle_at is not None:
+        left_s = knobs.skip_window_s - _age_s(facts.idle_at, now)
         if left_s > 0:
             return Decision("rest", "recent_idle", now + timedelta(seconds=left_s))
-    if stand.idle_scans >= knobs.idle_threshold and stand.checked_at is not None and not stand.live:
+    if facts.idle_scans >= knobs.idle_threshold and facts.checked_at is not None and not facts.live:
         # A due time is jittered, and an early one is not too early.
-        left_s = interval_s(stand, knobs) * (1 - JITTER) - _age_s(stand.checked_at, now)
+        left_s = interval_s(facts, knobs) * (1 - JITTER) - _age_s(facts.checked_at, now)
         if left_s > 0:
             return Decision("rest", "cold", now + timedelta(seconds=left_s))
     return None

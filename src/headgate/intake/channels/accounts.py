@@ -13,7 +13,7 @@ from uuid import UUID
 
 from headgate.connectors.protocol import Connector, Question, SignedIn
 from headgate.domain.errors import UserError
-from headgate.intake.streams.head_checks import KIND as LOOK
+from headgate.intake.streams.head_checks import KIND as CHECK
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import cancel
 from headgate.kernel.ids import Ids
@@ -120,7 +120,7 @@ async def log_out(
 
 async def sign_out(tx: Tx, account: Account, *, now: datetime) -> HandedOver:
     """Stop using an account: stand-bys take over, and what no other account can read waits for it."""
-    await cancel(tx, [Wake(LOOK, str(account.id))])
+    await cancel(tx, [Wake(CHECK, str(account.id))])
     await channels.set_account_state(tx, account.id, state="needs_login", reason="A person signed it out.")
     handed_over = await requests.hand_over(tx, account.id, keep=True, now=now)
     await _forget_secrets(tx, account.id)
@@ -141,7 +141,7 @@ async def check_removable(tx: Tx, account: Account) -> None:
 async def remove_account(tx: Tx, account: Account, *, now: datetime) -> HandedOver:
     """Remove an account with its secrets and lanes; its channels and what was caught stay."""
     await check_removable(tx, account)
-    await cancel(tx, [Wake(LOOK, str(account.id))])
+    await cancel(tx, [Wake(CHECK, str(account.id))])
     handed_over = await requests.hand_over(tx, account.id, keep=False, now=now)
     await _forget_secrets(tx, account.id)
     await lanes.delete_lanes(tx, owner=str(account.id))

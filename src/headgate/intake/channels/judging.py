@@ -69,7 +69,7 @@ class Judge:
                 tx,
                 job.key,
                 base_hash=rules.base.settings_hash,
-                topic_hashes={topic: sieve.settings_hash for topic, sieve in rules.topics.items()},
+                topic_hashes={topic: hashed.settings_hash for topic, hashed in rules.topics.items()},
                 limit=BATCH,
             )
             changed = await _judge_batch(tx, job.key, stale, rules) if stale else 0

@@ -13,7 +13,7 @@ from uuid import UUID
 from headgate.domain.errors import UserError
 from headgate.domain.words.frequency import FrequencyChoice, chosen_tier
 from headgate.intake.streams.head_checks import DISABLED, PERSON, refusal
-from headgate.intake.streams.head_checks import KIND as LOOK
+from headgate.intake.streams.head_checks import KIND as CHECK
 from headgate.intake.streams.scan import KIND as SCAN
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import cancel, enqueue
@@ -46,7 +46,7 @@ async def ask_scan(
     """Read a stream now, whatever the schedule says; refused while the channel is switched off."""
     if wish.page_limit < 1:
         raise UserError("A scan reads at least one message.", remedy="Take a limit above 0.")
-    await _wake_look(tx, channel_id)
+    await _wake_checker(tx, channel_id)
     stream = await _enabled_stream(tx, channel_id)
     if wish.direction != "forward":
         await requests.want_history(tx, channel_id, auto_continue=wish.auto_continue)
@@ -54,7 +54,7 @@ async def ask_scan(
     new = await requests.insert_scan(tx, channel_id, wish, scan_id=scan_id, trigger=trigger, now=now)
     if not new:
         scan_id = await requests.widen_scan(tx, channel_id, wish, now=now)
-    await requests.ask_look(tx, channel_id, now=now)
+    await requests.request_check(tx, channel_id, now=now)
     await _tell_channels(tx)
     return AskedScan(scan_id, new, stream.reader, stream.reader_state)
 
@@ -62,7 +62,7 @@ async def ask_scan(
 async def reset_scan(tx: Tx, channel_id: UUID, wish: ScanWish, *, ids: Ids, now: datetime) -> AskedScan:
     """Forget what was read of a stream and read it again; what was caught stays."""
     await cancel(tx, [Wake(SCAN, str(channel_id))])
-    await _wake_look(tx, channel_id)
+    await _wake_checker(tx, channel_id)
     await _enabled_stream(tx, channel_id)
     await requests.cancel_scans(tx, [channel_id], message=RESET, now=now)
     await requests.forget_reading(tx, channel_id)
@@ -132,10 +132,10 @@ async def set_start(tx: Tx, channel_id: UUID, position: int, *, now: datetime) -
     await _tell_channels(tx)
 
 
-async def _wake_look(tx: Tx, channel_id: UUID) -> None:
+async def _wake_checker(tx: Tx, channel_id: UUID) -> None:
     """Have the head fetched at once by whoever reads the channel."""
     if reader_id := await requests.get_reader_id(tx, channel_id):
-        await enqueue(tx, [Wake(LOOK, str(reader_id), priority=PERSON)])
+        await enqueue(tx, [Wake(CHECK, str(reader_id), priority=PERSON)])
 
 
 async def _enabled_stream(tx: Tx, channel_id: UUID) -> RequestedStream:

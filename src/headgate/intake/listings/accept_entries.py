@@ -150,7 +150,9 @@ async def _take_posts(
     sightings = [
         _post(entry, rules=rules, ids=ids, now=now)._replace(mark=marks.get(entry.key)) for entry in entries
     ]
-    new_kept = await store_sightings(tx, channel_id, sightings, untold=undated, ids=ids, now=now, seen_at=now)
+    new_kept = await store_sightings(
+        tx, channel_id, sightings, silent_keys=undated, ids=ids, now=now, seen_at=now
+    )
     if new_kept == len(sightings):
         # All are new, so none has another title than before.
         return True

@@ -288,7 +288,7 @@ class Poller:
         if listing.host_failures:
             await hosts.mend_host(tx, look.host, now=look.now)
         if listing.failures:
-            await watches.mend_watch(tx, channel_id=listing.channel_id, account_id=look.account.id)
+            await watches.close_breaker(tx, channel_id=listing.channel_id, account_id=look.account.id)
 
     async def _note(self, tx: Tx, look: Poll, listed: Listed) -> None:
         """Write down what the answer says of the listing itself."""

@@ -21,7 +21,7 @@ from headgate.domain.streams.schedule import (
     next_verify_s,
     tier_of,
 )
-from headgate.intake.streams.scan_turn import HeldScan
+from headgate.intake.streams.scan_attempt import HeldScan
 from headgate.kernel.randomness import Randomness
 from headgate.lanes.links import Links
 from headgate.storage.database import Tx
@@ -52,9 +52,9 @@ class AfterScan:
         idle = empty and not checked.failing and scan.trigger == "schedule"
         manifest = self.links.manifest(scan.platform)
         idle_scans = state.idle_scans + int(idle) if empty and not checked.failing else 0
-        stand = _stand(state, idle_scans=idle_scans, live=state.live and manifest.live != "none", now=now)
-        verify_s = _verify_s(scan, state, stand, rules, manifest)
-        rest_s = self.randomness.jittered(interval_s(stand, rules.schedule), part=JITTER)
+        facts = _facts(state, idle_scans=idle_scans, live=state.live and manifest.live != "none", now=now)
+        verify_s = _verify_s(scan, state, facts, rules, manifest)
+        rest_s = self.randomness.jittered(interval_s(facts, rules.schedule), part=JITTER)
         # Whoever asked for one page or one direction got it; the schedule reads on in its own time.
         behind = checked.behind and scan.auto_continue and scan.direction == "both"
         if behind:
@@ -72,10 +72,10 @@ class AfterScan:
             due_at=due_at,
             reason=reason,
             scanned_at=now,
-            idle_scans=stand.idle_scans,
+            idle_scans=facts.idle_scans,
             verify_s=verify_s,
             idle_at=now if idle else None,
-            tier=stand.tier,
+            tier=facts.tier,
             woken=behind,
             now=now,
         )
@@ -123,22 +123,22 @@ def _settled_at(scan: Scan, manifest: Manifest) -> datetime | None:
 
 
 def _verify_s(
-    scan: Scan, state: Idleness, stand: StreamFacts, rules: ChannelRules, manifest: Manifest
+    scan: Scan, state: Idleness, facts: StreamFacts, rules: ChannelRules, manifest: Manifest
 ) -> float | None:
     """Return how long hints are gathered from now on; None where a scan says nothing about the listener."""
-    if not stand.live or manifest.live != "hint" or scan.reason not in {"woken", "changed"}:
+    if not facts.live or manifest.live != "hint" or scan.reason not in {"woken", "changed"}:
         return None
     return next_verify_s(
         state.verify_s,
         # What was heard is stored already: whatever a reading stores for the first time was missed.
         missed=scan.items > 0,
         shortest_s=manifest.settle_margin_s,
-        polling_s=interval_s(replace(stand, live=False), rules.schedule),
+        polling_s=interval_s(replace(facts, live=False), rules.schedule),
         longest_s=rules.schedule.live_s,
     )
 
 
-def _stand(state: Idleness, *, idle_scans: int, live: bool, now: datetime) -> StreamFacts:
+def _facts(state: Idleness, *, idle_scans: int, live: bool, now: datetime) -> StreamFacts:
     rate = decayed_rate(state.arrival_rate, rated_at=state.rated_at, now=now)
     return StreamFacts(
         enabled=True,

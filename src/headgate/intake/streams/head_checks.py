@@ -43,7 +43,7 @@ from headgate.storage.streams.watches import get_watcher, list_idle_readers, pas
 
 log = get_logger("intake")
 
-KIND = "look"
+KIND = "check"
 DISABLED = "Channel scanning disabled for this channel"
 MIN_AT_ONCE = 50
 """Streams that one look decides about, also where heads come one by one."""
@@ -65,14 +65,14 @@ def refusal(switched_off: str) -> UserError:
 
 
 class AccountRows:
-    """Accounts with due streams, as the work of the kind `look`."""
+    """Accounts with due streams, as the work of the kind `check`."""
 
     def __init__(self) -> None:
         self._passed_on_at: datetime | None = None
 
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
         await self._pass_on(tx, now)
-        return await streams.list_looking_accounts(tx, now=now, limit=limit)
+        return await streams.list_due_accounts(tx, now=now, limit=limit)
 
     async def _pass_on(self, tx: Tx, now: datetime) -> None:
         """Now and then hand over what an account could not hand over when it failed."""
@@ -99,7 +99,7 @@ class Planner:
 
     def decide(self, stream: DueStream, checked: Checked | None = None) -> Decision:
         rules = self.rules[stream.channel_id]
-        return decide(self._stand(stream, rules, checked), now=self.now, knobs=rules.schedule)
+        return decide(self._facts(stream, rules, checked), now=self.now, knobs=rules.schedule)
 
     def read(self, stream: DueStream, decision: Decision) -> Planned:
         """Take a stream out of the schedule for as long as it is read."""
@@ -116,8 +116,8 @@ class Planner:
         idle = stream.due and not stream.settling
         idle_scans = 0 if checked.failing else stream.idle_scans + int(idle)
         rules = self.rules[stream.channel_id]
-        stand = replace(self._stand(stream, rules, checked), idle_scans=idle_scans)
-        rest_s = interval_s(stand, rules.schedule) * jitter
+        facts = replace(self._facts(stream, rules, checked), idle_scans=idle_scans)
+        rest_s = interval_s(facts, rules.schedule) * jitter
         return replace(
             self._planned(stream, decision),
             due_at=self.now + timedelta(seconds=rest_s),
@@ -126,7 +126,7 @@ class Planner:
             saved=1,
         )
 
-    def _stand(self, stream: DueStream, rules: ChannelRules, checked: Checked | None) -> StreamFacts:
+    def _facts(self, stream: DueStream, rules: ChannelRules, checked: Checked | None) -> StreamFacts:
         return StreamFacts(
             enabled=rules.enabled,
             waiting=stream.waiting,
@@ -183,22 +183,22 @@ class HeadChecker:
     rules: RulesCache
 
     def kind(self) -> Kind[UUID]:
-        return Kind(name=KIND, parse_key=UUID, handle=self.look, rows=AccountRows())
+        return Kind(name=KIND, parse_key=UUID, handle=self.check, rows=AccountRows())
 
-    async def look(self, job: Job[UUID]) -> None:
+    async def check(self, job: Job[UUID]) -> None:
         """Decide about the account's next streams, after one call for heads at most."""
-        look = await self._begin(job)
-        if look is None:
+        check = await self._begin(job)
+        if check is None:
             return
         told: Mapping[str, Head] = {}
         try:
-            if look.asked:
-                told = await self._fetch_heads(job, look)
+            if check.asked:
+                told = await self._fetch_heads(job, check)
         except (AuthFailed, Restricted) as error:
-            await note_account(job.database, look.account, error, now=look.planner.now)
+            await note_account(job.database, check.account, error, now=check.planner.now)
             return
         async with job.finish() as tx:
-            await self._end(tx, look, told)
+            await self._end(tx, check, told)
 
     async def _begin(self, job: Job[UUID]) -> HeadCheck | None:
         async with job.database.transaction() as tx:
@@ -217,41 +217,41 @@ class HeadChecker:
         asked = fill_up(listed, first, now=now, most=manifest.heads_per_call)
         return HeadCheck(account, manifest, planner, listed, first, asked)
 
-    async def _fetch_heads(self, job: Job[UUID], look: HeadCheck) -> Mapping[str, Head]:
+    async def _fetch_heads(self, job: Job[UUID], check: HeadCheck) -> Mapping[str, Head]:
         try:
-            async with self.links.call(look.account, "heads") as link:
-                return await link.heads([stream.key for stream in look.asked])
+            async with self.links.call(check.account, "heads") as link:
+                return await link.heads([stream.key for stream in check.asked])
         except (RateLimited, Elsewhere, AuthFailed, Restricted):
             raise
         except WorkError as error:
             if error.retryable and job.attempt < HEAD_TRIES:
                 raise
-            log.warning("heads cannot be had; reading tells", account=look.account.name, reason=str(error))
+            log.warning("heads cannot be had; reading tells", account=check.account.name, reason=str(error))
             return {}
 
-    async def _end(self, tx: Tx, look: HeadCheck, told: Mapping[str, Head]) -> None:
+    async def _end(self, tx: Tx, check: HeadCheck, told: Mapping[str, Head]) -> None:
         """Write down the heads and every decision, begin the scans, and wake whoever goes on."""
-        now = look.planner.now
-        heads = {stream.channel_id: told[stream.key] for stream in look.asked if stream.key in told}
-        handled = [stream for stream in look.listed if stream.due or stream.channel_id in heads]
+        now = check.planner.now
+        heads = {stream.channel_id: told[stream.key] for stream in check.asked if stream.key in told}
+        handled = [stream for stream in check.listed if stream.due or stream.channel_id in heads]
         rules = await self.rules.get_many(tx, [stream.channel_id for stream in handled])
         await streams.lock_streams(tx, [stream.channel_id for stream in handled])
-        await streams.set_lenses(tx, _new_lenses(handled, rules, look.manifest))
+        await streams.set_lenses(tx, _new_lenses(handled, rules, check.manifest))
         await streams.raise_heads(tx, heads, now=now)
         checked = await streams.check_streams(tx, list(heads), now=now)
-        decisions = self._decide(look, handled, checked)
+        decisions = self._decide(check, handled, checked)
         plans = [
-            self._plan(look, stream, decisions[stream.channel_id], checked)
+            self._plan(check, stream, decisions[stream.channel_id], checked)
             for stream in handled
             if stream.channel_id in decisions
         ]
-        held = await streams.plan_streams(tx, plans, account_id=look.account.id, now=now)
+        held = await streams.plan_streams(tx, plans, account_id=check.account.id, now=now)
         reasons = {plan.channel_id: plan.reason for plan in plans if plan.channel_id in held}
         await streams.note_decisions(tx, reasons, now=now)
         off = [channel_id for channel_id, reason in reasons.items() if reason == "disabled"]
         await scans.cancel_asked(tx, off, message=DISABLED, now=now)
         reading = [
-            self._scan(look, stream, decisions[stream.channel_id], heads.get(stream.channel_id))
+            self._scan(check, stream, decisions[stream.channel_id], heads.get(stream.channel_id))
             for stream in handled
             if stream.channel_id in held and decisions[stream.channel_id].action == "read"
         ]
@@ -261,43 +261,43 @@ class HeadChecker:
             for scan in reading
             if scan.channel_id in begun and scan.due_at <= now
         ]
-        if len(decisions) < len(handled) or (look.listed and look.listed[-1].due):
-            wakes.append(Wake(KIND, str(look.account.id)))
+        if len(decisions) < len(handled) or (check.listed and check.listed[-1].due):
+            wakes.append(Wake(KIND, str(check.account.id)))
         await enqueue(tx, wakes)
 
     def _decide(
-        self, look: HeadCheck, handled: Sequence[DueStream], checked: Mapping[UUID, Checked]
+        self, check: HeadCheck, handled: Sequence[DueStream], checked: Mapping[UUID, Checked]
     ) -> dict[UUID, Decision]:
         """Return what was decided; a stream whose head is still to be fetched is left for the next look."""
-        unheard = {stream.channel_id for stream in look.asked if stream.due} - checked.keys()
+        unheard = {stream.channel_id for stream in check.asked if stream.due} - checked.keys()
         decisions: dict[UUID, Decision] = {}
         for stream in handled:
             if stream.channel_id in checked:
-                decision = look.planner.decide(stream, checked[stream.channel_id])
+                decision = check.planner.decide(stream, checked[stream.channel_id])
             elif stream.channel_id in unheard:
                 decision = Decision("read", "head_unknown")
             else:
-                decision = look.first[stream.channel_id]
-            if decision.action != "look":
+                decision = check.first[stream.channel_id]
+            if decision.action != "check":
                 decisions[stream.channel_id] = decision
         return decisions
 
     def _plan(
-        self, look: HeadCheck, stream: DueStream, decision: Decision, checked: Mapping[UUID, Checked]
+        self, check: HeadCheck, stream: DueStream, decision: Decision, checked: Mapping[UUID, Checked]
     ) -> Planned:
         if decision.action == "read":
-            return look.planner.read(stream, decision)
+            return check.planner.read(stream, decision)
         jitter = self.randomness.jittered(1.0, part=JITTER)
-        return look.planner.rest(stream, decision, checked.get(stream.channel_id), jitter=jitter)
+        return check.planner.rest(stream, decision, checked.get(stream.channel_id), jitter=jitter)
 
-    def _scan(self, look: HeadCheck, stream: DueStream, decision: Decision, head: Head | None) -> NewScan:
+    def _scan(self, check: HeadCheck, stream: DueStream, decision: Decision, head: Head | None) -> NewScan:
         known = [p for p in (stream.head, head.position if head else None) if p is not None]
         unknown = decision.reason == "head_unknown"
         return NewScan(
             id=self.ids.new(),
             channel_id=stream.channel_id,
             reason=decision.reason,
-            due_at=_settled_at(stream, decision, head, look.manifest, look.planner.now),
+            due_at=_settled_at(stream, decision, head, check.manifest, check.planner.now),
             bound=UNKNOWN_BOUND if unknown else max(known, default=-1) + 1,
             head_calls=int(unknown or head is not None),
         )
@@ -307,7 +307,7 @@ def fill_up(
     listed: Sequence[DueStream], first: Mapping[UUID, Decision], *, now: datetime, most: int
 ) -> list[DueStream]:
     """Return whose heads to fetch: those that need it, and if there are any, those that will be next."""
-    needing = [stream for stream in listed if stream.due and first[stream.channel_id].action == "look"]
+    needing = [stream for stream in listed if stream.due and first[stream.channel_id].action == "check"]
     if not needing:
         return []
     others = [

@@ -95,7 +95,7 @@ class LiveIntake:
         """
         knobs, now = self.rules.knobs, self.clock.now()
         async with self.database.transaction() as tx:
-            await self._hasten(tx)
+            await self._bring_forward(tx)
             await ask_rereads(
                 tx,
                 self.account.id,
@@ -110,13 +110,13 @@ class LiveIntake:
         await self.flush()
         async with self.database.transaction() as tx:
             await note_listening(tx, self.account.id, listening=False, now=self.clock.now())
-            await self._hasten(tx)
+            await self._bring_forward(tx)
 
-    async def _hasten(self, tx: Tx) -> None:
+    async def _bring_forward(self, tx: Tx) -> None:
         knobs = self.rules.knobs
         intervals: dict[Tier, float] = {"HOT": knobs.often_s, "WARM": knobs.normal_s, "COLD": knobs.rarely_s}
         now = self.clock.now()
-        await streams.hasten_streams(
+        await streams.bring_forward(
             tx,
             self.account.id,
             intervals_s=intervals,

@@ -28,7 +28,7 @@ ASKED = 10
 WAKE_AT_ONCE = 500
 """So many misses that a person retries get a job at once; the tick wakes the rest in turn."""
 NOBODY_CAN_S = 1800.0
-LOOK_AGAIN_S = 3600.0
+RECHECK_S = 3600.0
 """A try that went on to ingesting is looked at again after this, in case nothing came of it."""
 
 
@@ -76,7 +76,7 @@ class MissRetries:
                 await misses.delete_miss(tx, miss.id)
                 return
             await enqueue(tx, [Wake("ingest", str(miss.channel_id))])
-            await misses.postpone_try(tx, miss, due_at=self._later(LOOK_AGAIN_S), now=self._now())
+            await misses.postpone_try(tx, miss, due_at=self._later(RECHECK_S), now=self._now())
 
     async def _end(self, tx: Tx, miss: Miss, fetched: Fetched) -> bool:
         """Write what came of a try; true if a person wants another one at once."""
@@ -99,9 +99,9 @@ class MissRetries:
         if miss.stage == "read":
             await misses.delete_miss(tx, miss.id)
         else:
-            later = self._later(LOOK_AGAIN_S)
+            later = self._later(RECHECK_S)
             await misses.release_sightings(
-                tx, miss.channel_id, message_key=miss.message_key, look_again_at=later
+                tx, miss.channel_id, message_key=miss.message_key, recheck_at=later
             )
 
     def _now(self) -> datetime:

@@ -89,12 +89,12 @@ class Rereader:
         asked_at = self.clock.now()
         async with job.database.transaction() as tx:
             reader = await get_watcher(tx, job.key)
-            turn = await rereads.get_next_reread(tx, job.key, now=asked_at)
-        if reader is None or reader.state != "active" or turn is None:
+            reread = await rereads.get_next_reread(tx, job.key, now=asked_at)
+        if reader is None or reader.state != "active" or reread is None:
             return
         account = AccountRef(reader.id, reader.platform, reader.name, reader.established, reader.sign_in)
         try:
-            page = await self._read(account, turn)
+            page = await self._read(account, reread)
         except (RateLimited, Elsewhere):
             raise
         except (AuthFailed, Restricted) as error:
@@ -105,40 +105,40 @@ class Rereader:
         async with job.finish() as tx:
             now = self.clock.now()
             if page is None:
-                delay = timedelta(seconds=FAILED.delay_s(min(turn.attempts + 1, 20)))
-                await rereads.postpone_reread(tx, turn, due_at=now + delay, attempts=turn.attempts + 1)
+                delay = timedelta(seconds=FAILED.delay_s(min(reread.attempts + 1, 20)))
+                await rereads.postpone_reread(tx, reread, due_at=now + delay, attempts=reread.attempts + 1)
             else:
-                await self._take_in(tx, account, turn, page, asked_at=asked_at)
+                await self._take_in(tx, account, reread, page, asked_at=asked_at)
             if await rereads.get_next_reread(tx, account.id, now=now) is not None:
                 await enqueue(tx, [Wake(KIND, str(account.id))])
-            await streams.count_read(tx, turn.channel_id)
+            await streams.count_read(tx, reread.channel_id)
 
-    async def _read(self, account: AccountRef, turn: Reread) -> Page:
-        hole = Span(min(turn.floor, turn.below), turn.below)
+    async def _read(self, account: AccountRef, reread: Reread) -> Page:
+        hole = Span(min(reread.floor, reread.below), reread.below)
         async with self.links.call(account, "read") as link:
             return await link.read(
-                turn.key,
-                lens=turn.lenses[0],
+                reread.key,
+                lens=reread.lenses[0],
                 hole=hole,
-                bound=max(turn.head_end, turn.below),
+                bound=max(reread.head_end, reread.below),
                 bookmark="",
                 limit=self.links.manifest(account.platform).page_size,
             )
 
     async def _take_in(
-        self, tx: Tx, account: AccountRef, turn: Reread, page: Page, *, asked_at: datetime
+        self, tx: Tx, account: AccountRef, reread: Reread, page: Page, *, asked_at: datetime
     ) -> None:
         now = self.clock.now()
-        rules = await self.rules.get(tx, turn.channel_id)
-        if await streams.lock_stream(tx, turn.channel_id) is None:
+        rules = await self.rules.get(tx, reread.channel_id)
+        if await streams.lock_stream(tx, reread.channel_id) is None:
             return
         if not rules.enabled:
             later = now + timedelta(seconds=SWITCHED_OFF_S)
-            await rereads.postpone_reread(tx, turn, due_at=later, attempts=turn.attempts)
+            await rereads.postpone_reread(tx, reread, due_at=later, attempts=reread.attempts)
             return
         await accept_messages(
             tx,
-            turn.channel_id,
+            reread.channel_id,
             page.messages,
             rules=rules,
             ids=self.ids,
@@ -146,29 +146,29 @@ class Rereader:
             seen_at=asked_at,
             unreadable=page.unreadable,
         )
-        if turn.lenses[0] == "everything" and page.messages:
+        if reread.lenses[0] == "everything" and page.messages:
             keys = [*(message.key for message in page.messages), *page.unreadable]
             vanished = await rereads.list_vanished(
-                tx, turn.channel_id, page.proven, asked_at=asked_at, keys=keys
+                tx, reread.channel_id, page.proven, asked_at=asked_at, keys=keys
             )
-            await mark_deleted(tx, turn.channel_id, vanished, now=now)
+            await mark_deleted(tx, reread.channel_id, vanished, now=now)
         window_s = edit_window_s(self.links.manifest(account.platform), self.rules.knobs)
-        below = next_below(turn, page, since=turn.unheard_since - timedelta(seconds=window_s))
-        lenses = turn.lenses if below is not None else turn.lenses[1:]
+        below = next_below(reread, page, since=reread.unheard_since - timedelta(seconds=window_s))
+        lenses = reread.lenses if below is not None else reread.lenses[1:]
         if lenses:
-            below = turn.bound if below is None else below
-            await rereads.continue_reread(tx, turn, lenses=lenses, below=below, now=now)
+            below = reread.bound if below is None else below
+            await rereads.continue_reread(tx, reread, lenses=lenses, below=below, now=now)
         else:
-            await rereads.end_reread(tx, turn, every_s=self.rules.knobs.reread_every_s)
+            await rereads.end_reread(tx, reread, every_s=self.rules.knobs.reread_every_s)
 
 
-def next_below(turn: Reread, page: Page, *, since: datetime) -> int | None:
+def next_below(reread: Reread, page: Page, *, since: datetime) -> int | None:
     """Return below which position the next page is read; None if that would be too old, or is not there."""
     reached = [message.position for message in page.messages]
     if not page.proven.empty:
         reached.append(page.proven.start)
-    lowest = min(reached, default=turn.floor)
+    lowest = min(reached, default=reread.floor)
     old = sum(message.sent_at < since for message in page.messages)
     if old and old * OLD_SHARE >= len(page.messages):
         return None
-    return None if page.exhausted or lowest <= turn.floor or lowest >= turn.below else lowest
+    return None if page.exhausted or lowest <= reread.floor or lowest >= reread.below else lowest

@@ -29,10 +29,10 @@ from headgate.intake.channels.rules import RulesCache
 from headgate.intake.streams.accept import accept_messages, count_covered
 from headgate.intake.streams.after_scan import AfterScan
 from headgate.intake.streams.head_checks import DISABLED, PERSON, UNKNOWN_BOUND
-from headgate.intake.streams.head_checks import KIND as LOOK
-from headgate.intake.streams.scan_turn import (
+from headgate.intake.streams.head_checks import KIND as CHECK
+from headgate.intake.streams.scan_attempt import (
     HeldScan,
-    ScanTurn,
+    ScanAttempt,
     head_is_old,
     next_tip,
     no_reader,
@@ -92,19 +92,19 @@ class Scanner:
         async with job.database.transaction() as tx:
             rules = await self.rules.get(tx, job.key)
             scan = await scans.get_scan(tx, job.key)
-            turn = await self._choose(tx, scan) if scan is not None else None
+            attempt = await self._choose(tx, scan) if scan is not None else None
         if scan is None:
             return
         if not rules.enabled or (account := reader_of(scan)) is None:
             await self._give_up(job)
-        elif turn is None:
+        elif attempt is None:
             await self._wait_for_head(job, account)
-        elif turn.hole is None:
-            await self._finish_turn(job, turn, None)
+        elif attempt.hole is None:
+            await self._finish_attempt(job, attempt, None)
         else:
-            await self._read(job, turn, turn.hole)
+            await self._read(job, attempt, attempt.hole)
 
-    async def _choose(self, tx: Tx, scan: Scan) -> ScanTurn | None:
+    async def _choose(self, tx: Tx, scan: Scan) -> ScanAttempt | None:
         """Choose the next hole; nothing if the head must be fetched before, or nobody can read."""
         now = self.clock.now()
         account = reader_of(scan)
@@ -113,7 +113,7 @@ class Scanner:
         if scan.bound == UNKNOWN_BOUND:
             offered = self.links.manifest(scan.platform).lenses
             lens = "everything" if "everything" in offered else scan.lenses[0]
-            return ScanTurn(scan, account, UNKNOWN_BOUND, Hole(lens, Span(scan.floor, UNKNOWN_BOUND)), now)
+            return ScanAttempt(scan, account, UNKNOWN_BOUND, Hole(lens, Span(scan.floor, UNKNOWN_BOUND)), now)
         bound = scan.bound
         holes = await self._list_holes(tx, scan, bound=bound, now=now)
         if what_is_left(holes, bound=bound).inner and scan.head is not None and scan.head >= bound:
@@ -121,7 +121,7 @@ class Scanner:
             bound = scan.head + 1
             holes = await self._list_holes(tx, scan, bound=bound, now=now)
         hole = await self._next_hole(tx, scan, holes, tip=scan.tip, bound=bound, now=now)
-        return ScanTurn(scan, account, bound, hole, now)
+        return ScanAttempt(scan, account, bound, hole, now)
 
     async def _next_hole(
         self, tx: Tx, scan: Scan, holes: list[Hole], *, tip: Tip | None, bound: int, now: datetime
@@ -165,51 +165,51 @@ class Scanner:
         """Have the head fetched, which is done for many streams at once, by a look."""
         async with job.finish() as tx:
             # Jobs before streams: a look that ends holds its own row, and then wants the streams.
-            await enqueue(tx, [Wake(LOOK, str(account.id), PERSON)])
+            await enqueue(tx, [Wake(CHECK, str(account.id), PERSON)])
             held = await self._take(tx, job.key)
             if held is not None and held.scan.bound is None:
                 await scans.await_head(tx, held.scan.scan_id, now=held.now)
                 await streams.make_due(tx, job.key, due_at=held.now, reason=held.scan.reason)
 
-    async def _read(self, job: Job[UUID], turn: ScanTurn, hole: Hole) -> None:
-        scan = turn.scan
+    async def _read(self, job: Job[UUID], attempt: ScanAttempt, hole: Hole) -> None:
+        scan = attempt.scan
         page_size = self.links.manifest(scan.platform).page_size
         try:
-            async with self.links.call(turn.account, "read") as link:
+            async with self.links.call(attempt.account, "read") as link:
                 page = await link.read(
                     scan.key,
                     lens=hole.lens,
                     hole=hole.span,
-                    bound=turn.bound,
+                    bound=attempt.bound,
                     bookmark=hole.bookmark,
                     limit=min(scan.page_limit, page_size),
                 )
         except (RateLimited, Elsewhere):
             raise
         except (AuthFailed, Restricted) as error:
-            await note_account(job.database, turn.account, error, now=self.clock.now())
-            await self._lose_account(job, turn, error)
+            await note_account(job.database, attempt.account, error, now=self.clock.now())
+            await self._lose_account(job, attempt, error)
         except WorkError as error:
-            await self._fail_page(job, turn, hole, error)
+            await self._fail_page(job, attempt, hole, error)
         else:
-            await self._finish_turn(job, turn, page)
+            await self._finish_attempt(job, attempt, page)
 
-    async def _finish_turn(self, job: Job[UUID], turn: ScanTurn, page: Page | None) -> None:
+    async def _finish_attempt(self, job: Job[UUID], attempt: ScanAttempt, page: Page | None) -> None:
         """End the job with everything that the page brought."""
         async with job.finish() as tx:
-            held = await self._take(tx, job.key, turn.scan.bound)
+            held = await self._take(tx, job.key, attempt.scan.bound)
             if held is None:
                 return
             if not held.rules.enabled:
                 await self.after.stop(tx, held, "CANCELLED", DISABLED, due_at=None, reason="disabled")
-            elif page is None or turn.hole is None:
-                await self._go_on(tx, held, Step(), bound=turn.bound, tip=held.scan.tip)
+            elif page is None or attempt.hole is None:
+                await self._go_on(tx, held, Step(), bound=attempt.bound, tip=held.scan.tip)
             else:
-                await self._accept(tx, held, turn, turn.hole, page)
+                await self._accept(tx, held, attempt, attempt.hole, page)
             if page is not None:
-                await streams.count_read(tx, turn.scan.channel_id)
+                await streams.count_read(tx, attempt.scan.channel_id)
 
-    async def _accept(self, tx: Tx, held: HeldScan, turn: ScanTurn, hole: Hole, page: Page) -> None:
+    async def _accept(self, tx: Tx, held: HeldScan, attempt: ScanAttempt, hole: Hole, page: Page) -> None:
         scan, now = held.scan, held.now
         accepted = await accept_messages(
             tx,
@@ -218,24 +218,24 @@ class Scanner:
             rules=held.rules,
             ids=self.ids,
             now=now,
-            seen_at=turn.began_at,
+            seen_at=attempt.began_at,
             unreadable=page.unreadable,
         )
-        if turn.scan.failures:
-            await watches.mend_watch(tx, channel_id=scan.channel_id, account_id=turn.account.id)
+        if attempt.scan.failures:
+            await watches.close_breaker(tx, channel_id=scan.channel_id, account_id=attempt.account.id)
         step = Step(pages=1, items=accepted.new_kept, read_calls=1)
-        if turn.bound == UNKNOWN_BOUND:
+        if attempt.bound == UNKNOWN_BOUND:
             # What was read without a head proves nothing; now there is one.
             newest = max((message.position for message in page.messages), default=None)
             await streams.raise_head(tx, scan.channel_id, head=newest, now=now)
             await self._read_on(tx, held, step, bound=0 if newest is None else newest + 1)
-        elif held.stream.epoch != turn.scan.epoch:
+        elif held.stream.epoch != attempt.scan.epoch:
             # Everything is to be read again, this page too.
-            await self._read_on(tx, held, step, bound=turn.bound)
+            await self._read_on(tx, held, step, bound=attempt.bound)
         else:
             counted = await self._cover(tx, held, hole, page)
             step = replace(step, messages=counted, span=page.proven)
-            await self._judge_proof(tx, held, turn, hole, page.proven, step)
+            await self._judge_proof(tx, held, attempt, hole, page.proven, step)
 
     async def _cover(self, tx: Tx, held: HeldScan, hole: Hole, page: Page) -> int:
         """Add what the page proves; returns how many of its messages its lens had not read yet."""
@@ -250,14 +250,14 @@ class Scanner:
         return counted
 
     async def _judge_proof(
-        self, tx: Tx, held: HeldScan, turn: ScanTurn, hole: Hole, proven: Span, step: Step
+        self, tx: Tx, held: HeldScan, attempt: ScanAttempt, hole: Hole, proven: Span, step: Step
     ) -> None:
         """The newest messages may be too young: their turn comes later, and older holes go on meanwhile."""
         if proven.empty and was_young(held.scan, hole):
             await self._note_failure(tx, held, hole, Malformed(NOTHING_PROVEN))
         margin_s = max(self.links.manifest(held.scan.platform).settle_margin_s, 1.0)
         tip = next_tip(held.scan, hole, proven, now=held.now, margin_s=margin_s)
-        await self._go_on(tx, held, step, bound=turn.bound, tip=tip)
+        await self._go_on(tx, held, step, bound=attempt.bound, tip=tip)
 
     async def _go_on(self, tx: Tx, held: HeldScan, step: Step, *, bound: int, tip: Tip | None) -> None:
         """Decide by what is left: the next page now, the newest messages once settled, or the end."""
@@ -288,58 +288,60 @@ class Scanner:
         await self._record(tx, held, step, bound=bound, due_at=held.now)
         await enqueue(tx, [Wake(KIND, str(held.scan.channel_id))])
 
-    async def _lose_account(self, job: Job[UUID], turn: ScanTurn, error: AuthFailed | Restricted) -> None:
+    async def _lose_account(
+        self, job: Job[UUID], attempt: ScanAttempt, error: AuthFailed | Restricted
+    ) -> None:
         """Let somebody else read on, or wait for the account."""
         async with job.finish() as tx:
-            held = await self._take(tx, job.key, turn.scan.bound)
+            held = await self._take(tx, job.key, attempt.scan.bound)
             if held is None:
                 return
-            message = f"{turn.account.name}: {error}"
+            message = f"{attempt.account.name}: {error}"
             step = Step(read_calls=1, error_message=message)
-            if held.scan.account_id != turn.account.id:
+            if held.scan.account_id != attempt.account.id:
                 await self._read_on(tx, held, step, bound=held.scan.bound)
             else:
                 await self._fail(tx, held, step, due_at=held.now, reason="reader_changed")
             await streams.count_read(tx, held.scan.channel_id)
 
-    async def _fail_page(self, job: Job[UUID], turn: ScanTurn, hole: Hole, error: WorkError) -> None:
+    async def _fail_page(self, job: Job[UUID], attempt: ScanAttempt, hole: Hole, error: WorkError) -> None:
         """Note a page that could not be read: the hole waits, and so does the watch if it keeps failing.
 
         The failure is that of the account that was asked, whoever reads the stream by now.
         """
         async with job.finish() as tx:
-            held = await self._take(tx, job.key, turn.scan.bound)
+            held = await self._take(tx, job.key, attempt.scan.bound)
             if held is None:
                 return
             scan, now = held.scan, held.now
-            before = await watches.get_breaker(tx, channel_id=scan.channel_id, account_id=turn.account.id)
+            before = await watches.get_breaker(tx, channel_id=scan.channel_id, account_id=attempt.account.id)
             breaker = fail(before, now=now, at_once=isinstance(error, Gone))
             await watches.fail_watch(
                 tx,
                 channel_id=scan.channel_id,
-                account_id=turn.account.id,
+                account_id=attempt.account.id,
                 breaker=breaker,
                 error_class=error_class(error),
                 error_message=str(error),
                 now=now,
             )
             step = Step(read_calls=1, error_message=str(error))
-            if scan.account_id != turn.account.id:
+            if scan.account_id != attempt.account.id:
                 await self._read_on(tx, held, step, bound=scan.bound)
             elif breaker.open_until is None:
-                await self._go_round(tx, held, turn, hole, error, step)
-            elif await watches.pass_on(tx, turn.account.id, channel_id=scan.channel_id, now=now):
+                await self._go_round(tx, held, attempt, hole, error, step)
+            elif await watches.pass_on(tx, attempt.account.id, channel_id=scan.channel_id, now=now):
                 await self._read_on(tx, held, step, bound=scan.bound)
             else:
                 await self._fail(tx, held, step, due_at=breaker.open_until, reason="breaker_open")
             await streams.count_read(tx, scan.channel_id)
 
     async def _go_round(
-        self, tx: Tx, held: HeldScan, turn: ScanTurn, hole: Hole, error: WorkError, step: Step
+        self, tx: Tx, held: HeldScan, attempt: ScanAttempt, hole: Hole, error: WorkError, step: Step
     ) -> None:
         """Read other holes if there are any; else wait for this one, or fail if it was tried often enough."""
         attempts, next_try_at = await self._note_failure(tx, held, hole, error)
-        bound = 0 if turn.bound == UNKNOWN_BOUND else turn.bound
+        bound = 0 if attempt.bound == UNKNOWN_BOUND else attempt.bound
         others = await self._list_holes(tx, held.scan, bound=bound, now=held.now)
         if others:
             await self._read_on(tx, held, step, bound=held.scan.bound)

@@ -32,14 +32,14 @@ async def store_sightings(
     channel_id: UUID,
     seen: Sequence[NewSighting],
     *,
-    untold: Container[str] = (),
+    silent_keys: Container[str] = (),
     ids: Ids,
     now: datetime,
     seen_at: datetime,
 ) -> int:
     """Store what was seen with its items, and tell of them; returns how many are new and kept.
 
-    Nobody is told of messages with the `untold` keys.
+    Nobody is told of messages with the `silent_keys` keys.
 
     The order of locks is that of ingesting: wake-ups before sightings, and items that a sighting may be
     waiting for never before that sighting. So where something waits already, everything waits.
@@ -47,7 +47,7 @@ async def store_sightings(
     message_keys = sorted({sighting.message_key for sighting in seen})
     known = {_place(each): each for each in await list_known(tx, channel_id, message_keys)}
     asking = [sighting for sighting in seen if _asks_for_item(sighting, known.get(_place(sighting)))]
-    made = await _make(tx, channel_id, asking, known, untold=untold, ids=ids, now=now)
+    made = await _make(tx, channel_id, asking, known, silent_keys=silent_keys, ids=ids, now=now)
     if made is None:
         await enqueue(tx, [Wake("ingest", str(channel_id))])
         asking, made = [], Made()
@@ -71,7 +71,7 @@ async def _make(
     asking: Sequence[NewSighting],
     known: Mapping[Place, KnownSighting],
     *,
-    untold: Container[str],
+    silent_keys: Container[str],
     ids: Ids,
     now: datetime,
 ) -> Made | None:
@@ -82,7 +82,7 @@ async def _make(
         return Made()
     try:
         async with tx.attempt():
-            return await make_items(tx, channel_id, asking, untold=untold, ids=ids, now=now)
+            return await make_items(tx, channel_id, asking, silent_keys=silent_keys, ids=ids, now=now)
     except Refused:
         return None
 

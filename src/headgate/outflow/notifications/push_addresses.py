@@ -14,8 +14,8 @@ from pathlib import Path
 from uuid import UUID
 
 from headgate.domain.errors import NotFound, UserError
+from headgate.domain.notifications.digests import PushMessage
 from headgate.domain.notifications.push_reach import PushLimits, limits_of
-from headgate.domain.notifications.telling import PushMessage
 from headgate.domain.pacing import ComeBackLater, LanePlan
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids

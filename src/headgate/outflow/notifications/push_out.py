@@ -18,8 +18,8 @@ from uuid import UUID
 
 from headgate.domain.breaker import Breaker, fail, state_of
 from headgate.domain.errors import Ambiguous, RateLimited, Transient, UserError
+from headgate.domain.notifications.digests import NewsLine, PushMessage, compose, quiet_ends_at
 from headgate.domain.notifications.push_reach import PushLimits, Reach, limits_of
-from headgate.domain.notifications.telling import NewsLine, PushMessage, compose, quiet_ends_at
 from headgate.domain.pacing import LanePlan, Pace
 from headgate.domain.wall_time import find_zone
 from headgate.jobs.job import Job

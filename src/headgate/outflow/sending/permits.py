@@ -44,15 +44,15 @@ class PermitPool:
     async def fill(self, wanted: int, *, closes_at_s: float | None = None) -> ComeBack | None:
         """Take more permits, though not more than will be wanted."""
         wish = min(self.wishes.get((self.owner, self.kind), self.few), wanted)
-        taken = await self.lanes.acquire(self.owner, self.kind, wish, closes_at_s=closes_at_s)
+        grant = await self.lanes.acquire(self.owner, self.kind, wish, closes_at_s=closes_at_s)
         now_s = self.clock.monotonic()
-        quick = isinstance(taken, list) and len(taken) >= wish and taken[-1].due_at_s <= now_s
+        quick = isinstance(grant, list) and len(grant) >= wish and grant[-1].due_at_s <= now_s
         most = MANY if now_s - self._filled_at_s < SOON_S else MAX
         self.wishes[self.owner, self.kind] = min(most, wish * 4) if quick else self.few
         self._filled_at_s = now_s
-        if isinstance(taken, ComeBack):
-            return taken
-        self._permits.extend(taken)
+        if isinstance(grant, ComeBack):
+            return grant
+        self._permits.extend(grant)
         return None
 
     def take(self) -> Permit:

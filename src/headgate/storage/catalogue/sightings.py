@@ -156,15 +156,15 @@ async def take_waiting(tx: Tx, channel_id: UUID, *, limit: int) -> list[WaitingS
 
 
 async def insert_items(
-    tx: Tx, channel_id: UUID, items: Sequence[NewItem], *, untold: Sequence[UUID] = (), now: datetime
+    tx: Tx, channel_id: UUID, items: Sequence[NewItem], *, silent_keys: Sequence[UUID] = (), now: datetime
 ) -> NewItems:
     """Make the items that are not there; if some are news, wake `NOTIFY` for the channel.
 
-    Those that are `untold` are no news, whoever follows.
+    Those that are `silent_keys` are no news, whoever follows.
     """
     columns = _columns(NewItem._fields, items)
     made = await tx.one(
-        NewItems, Q["insert_items"], channel_id=channel_id, untold=list(untold), now=now, **columns
+        NewItems, Q["insert_items"], channel_id=channel_id, silent_keys=list(silent_keys), now=now, **columns
     )
     if made is None:
         raise RuntimeError("a count returned no row")

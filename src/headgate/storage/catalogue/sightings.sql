@@ -168,7 +168,7 @@ with made as (
     from (select id, sent_at, headgate_words(title) as words from made offset 0) as i
     where (select exists (select from follow where channel_id = %(channel_id)s)
                or exists (select from follow where search is not null))
-      and i.id <> all(%(untold)s::uuid[])
+      and i.id <> all(%(silent_keys)s::uuid[])
       and (exists (select from follow f where f.channel_id = %(channel_id)s and f.since <= i.sent_at)
            or exists (select from sought f where f.since <= i.sent_at and strpos(i.words, f.first_word) > 0
                       and headgate_words_match(f.words, i.words)))

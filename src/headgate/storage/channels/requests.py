@@ -125,9 +125,9 @@ async def cancel_scans(tx: Tx, channel_ids: Sequence[UUID], *, message: str, now
     return await tx.execute(Q["cancel_scans"], channel_ids=list(channel_ids), message=message, now=now)
 
 
-async def ask_look(tx: Tx, channel_id: UUID, *, now: datetime) -> None:
+async def request_check(tx: Tx, channel_id: UUID, *, now: datetime) -> None:
     """Make a stream due because a person waits for its scan."""
-    await tx.execute(Q["ask_look"], channel_id=channel_id, now=now)
+    await tx.execute(Q["request_check"], channel_id=channel_id, now=now)
 
 
 async def get_reader_id(tx: Tx, channel_id: UUID) -> UUID | None:

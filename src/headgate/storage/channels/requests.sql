@@ -50,7 +50,7 @@ update stream s set due_at = null, tip_after = null, wake_seq = wake_seq + 1, re
         select min(lower(v.ranges)) from coverage v where v.channel_id = s.channel_id and not isempty(v.ranges))) end
 where channel_id = any(%(channel_ids)s::uuid[])
 
--- name: ask_look
+-- name: request_check
 -- Somebody waits for a look at it, whatever the schedule says; messages too young to be proven are read all the same.
 update stream s set due_at = %(now)s, tip_after = null, wake_seq = s.wake_seq + 1, reason = 'asked'
 where s.channel_id = %(channel_id)s and headgate_may_be_due(s.channel_id)

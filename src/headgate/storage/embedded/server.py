@@ -54,7 +54,7 @@ _TICKS_BETWEEN_LINES = round(5 / _PAUSE_S)
 _TICKS_FOR_ORPHANS = round(60 / _PAUSE_S)
 _FAST_STOP_S = 20
 _IMMEDIATE_STOP_S = 10
-_LOOK_S = 1.0
+_CHECK_S = 1.0
 _MAX_PAUSE_S = 30.0
 
 
@@ -144,10 +144,10 @@ class EmbeddedServer:
             raise
 
     async def _keep_running(self, waiting: Waiting) -> None:
-        pause_s = _LOOK_S
+        pause_s = _CHECK_S
         while True:
             await asyncio.sleep(pause_s)
-            pause_s = _LOOK_S
+            pause_s = _CHECK_S
             if self.is_running():
                 continue
             log.warning("the embedded database ended by itself; starting it again")

@@ -85,7 +85,7 @@ order by (a.id = s.reader_id) desc nulls last, w.created_at, a.id
 select d.id, d.kind, d.error_class, d.message, d.died_at
 from dead_letter d join stream s on s.channel_id = %(channel_id)s
 where d.state = 'open'
-  and (d.kind in ('scan', 'judge') and d.key = s.channel_id::text or d.kind = 'look' and d.key = s.reader_id::text)
+  and (d.kind in ('scan', 'judge') and d.key = s.channel_id::text or d.kind = 'check' and d.key = s.reader_id::text)
 order by d.died_at desc, d.id
 
 -- name: get_judging

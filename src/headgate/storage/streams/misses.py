@@ -237,10 +237,10 @@ async def postpone_try(tx: Tx, miss: Miss, *, due_at: datetime, now: datetime) -
     return bool(await tx.value(Q["postpone_try"], id=miss.id, seen=miss.wake_seq, due_at=due_at, now=now))
 
 
-async def release_sightings(tx: Tx, channel_id: UUID, *, message_key: str, look_again_at: datetime) -> int:
+async def release_sightings(tx: Tx, channel_id: UUID, *, message_key: str, recheck_at: datetime) -> int:
     """Let ingesting try again what it missed of a message; the misses stay until it succeeds or fails."""
     released = await tx.execute(Q["release_sightings"], channel_id=channel_id, message_key=message_key)
-    await tx.execute(Q["await_ingest"], channel_id=channel_id, message_key=message_key, due_at=look_again_at)
+    await tx.execute(Q["await_ingest"], channel_id=channel_id, message_key=message_key, due_at=recheck_at)
     return released
 
 

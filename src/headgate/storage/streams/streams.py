@@ -94,8 +94,8 @@ class _HoleRow:
     bookmark: str
 
 
-async def list_looking_accounts(tx: Tx, *, now: datetime, limit: int) -> list[str]:
-    return await tx.column(Q["list_looking_accounts"], now=now, limit=limit)
+async def list_due_accounts(tx: Tx, *, now: datetime, limit: int) -> list[str]:
+    return await tx.column(Q["list_due_accounts"], now=now, limit=limit)
 
 
 async def list_next_streams(tx: Tx, account_id: UUID, *, now: datetime, limit: int) -> list[DueStream]:
@@ -173,12 +173,12 @@ async def wake_if_behind(tx: Tx, channel_id: UUID, *, due_at: datetime) -> None:
     await tx.execute(Q["wake_if_behind"], channel_id=channel_id, due_at=due_at)
 
 
-async def hasten_streams(
+async def bring_forward(
     tx: Tx, account_id: UUID, *, intervals_s: Mapping[Tier, float], gap_began: datetime, now: datetime
 ) -> None:
     """Bring the due times forward to what they would be without a listener; to now if nobody heard since."""
     await tx.execute(
-        Q["hasten_streams"],
+        Q["bring_forward"],
         account_id=account_id,
         tiers=list(intervals_s),
         intervals_s=list(intervals_s.values()),

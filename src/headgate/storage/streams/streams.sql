@@ -1,9 +1,9 @@
--- name: list_looking_accounts
+-- name: list_due_accounts
 -- Accounts with due streams and without a job: a look at each picks its streams by the index.
 select a.id::text from account a
 where a.state = 'active'
   and exists (select from stream s where s.reader_id = a.id and s.due_at <= %(now)s)
-  and not exists (select from pgqueuer where dedupe_key = 'look:' || a.id and status in ('queued', 'picked'))
+  and not exists (select from pgqueuer where dedupe_key = 'check:' || a.id and status in ('queued', 'picked'))
 order by a.id limit %(limit)s
 
 -- name: list_next_streams
@@ -100,7 +100,7 @@ update stream s set wake_seq = s.wake_seq + 1, woken = true, reason = 'woken',
 where s.channel_id = %(channel_id)s and s.due_at is not null
   and headgate_behind(s.channel_id, s.lenses, s.floor, s.head, %(due_at)s)
 
--- name: hasten_streams
+-- name: bring_forward
 -- The listener has ended or begins anew: its streams are due as if it had not been there since the last look; and at once if
 -- nobody listened for a while, because a head shows what was not heard.
 with late as (

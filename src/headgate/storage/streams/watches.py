@@ -74,8 +74,8 @@ async def fail_watch(
     )
 
 
-async def mend_watch(tx: Tx, *, channel_id: UUID, account_id: UUID) -> None:
-    await tx.execute(Q["mend_watch"], channel_id=channel_id, account_id=account_id)
+async def close_breaker(tx: Tx, *, channel_id: UUID, account_id: UUID) -> None:
+    await tx.execute(Q["close_breaker"], channel_id=channel_id, account_id=account_id)
 
 
 async def pass_on(tx: Tx, account_id: UUID, *, channel_id: UUID | None = None, now: datetime) -> set[UUID]:

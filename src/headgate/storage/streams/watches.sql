@@ -13,7 +13,7 @@ update watch set failures = %(failures)s, opened = %(opened)s, open_until = %(op
     error_message = %(error_message)s, failed_at = %(now)s
 where channel_id = %(channel_id)s and account_id = %(account_id)s
 
--- name: mend_watch
+-- name: close_breaker
 -- A reading succeeded: the breaker is closed.
 update watch set failures = 0, opened = 0, open_until = null, error_class = '', error_message = ''
 where channel_id = %(channel_id)s and account_id = %(account_id)s and failures > 0

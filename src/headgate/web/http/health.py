@@ -22,19 +22,19 @@ class Readiness:
         self._parts = parts
         self._clock = parts.real_clock
         self._lock = asyncio.Lock()
-        self._looked_s = float("-inf")
+        self._checked_s = float("-inf")
         self._reasons: list[str] = []
         self._schema_seen_s = float("-inf")
 
     async def reasons(self) -> list[str]:
         """Return why we are not ready; nothing if we are."""
         async with self._lock:
-            if self._clock.monotonic() - self._looked_s >= _KEEP_S:
-                self._reasons = await self._look()
-                self._looked_s = self._clock.monotonic()
+            if self._clock.monotonic() - self._checked_s >= _KEEP_S:
+                self._reasons = await self._check()
+                self._checked_s = self._clock.monotonic()
             return self._reasons
 
-    async def _look(self) -> list[str]:
+    async def _check(self) -> list[str]:
         reasons = [*self._check_disk(), *await self._parts.ready()]
         try:
             await self._parts.database.ping()

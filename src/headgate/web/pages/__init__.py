@@ -2,7 +2,7 @@
 
 from headgate.web.pages import accounts, channels, jobs, library, service
 from headgate.web.pages.access import account, entrance
-from headgate.web.pages.notifications import following, notifications, push, telling
+from headgate.web.pages.notifications import following, notifications, push, settings
 from headgate.web.pages.reminders import reminder_plans, reminders, runs
 from headgate.web.pages.series import feed_lists, series, series_add, sources
 
@@ -23,7 +23,7 @@ ROUTES = [
     accounts.routes,
     jobs.routes,
     account.routes,
-    telling.routes,
+    settings.routes,
     push.routes,
     entrance.routes,
     service.routes,

@@ -40,13 +40,13 @@ async def send_events(request: Request, site: CurrentSite, caller: CurrentCaller
 
 
 @routes.get("/healthz", door=PUBLIC)
-async def tell_health() -> Response:
+async def report_health() -> Response:
     """Answer as long as the process does."""
     return PlainTextResponse("ok\n")
 
 
 @routes.get("/readyz", door=PUBLIC)
-async def tell_readiness(request: Request, site: CurrentSite) -> Response:
+async def report_readiness(request: Request, site: CurrentSite) -> Response:
     """Say whether work can be done; why not is told to those who are signed in."""
     reasons = await site.readiness.reasons()
     answer: dict[str, object] = {"ready": not reasons}
@@ -63,5 +63,5 @@ async def _is_signed_in(request: Request) -> bool:
 
 
 @routes.get("/metrics", door=METRICS)
-async def tell_metrics() -> Response:
+async def report_metrics() -> Response:
     return Response(render_metrics(), media_type="text/plain; version=1.0.0; charset=utf-8")

@@ -18,8 +18,8 @@ from headgate.storage.notifications.push_addresses import NEWEST_PUSH, PushCurso
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.decisions import Confirmation, ask
-from headgate.web.pages.notifications.telling import HOME, Said, render_telling
+from headgate.web.pages.confirmations import Confirmation, ask
+from headgate.web.pages.notifications.settings import HOME, Said, render_settings
 from headgate.web.parts import CurrentSite, Site
 
 routes = Routes()
@@ -39,9 +39,9 @@ async def add_address(
         )
     except UserError as error:
         said = Said(problems={"add": str(error)}, typed={"name": wanted, "url": url.strip()})
-        return await render_telling(site, caller, said)
+        return await render_settings(site, caller, said)
     said = Said(done={f"address-{address_id}": "Added. Send a test to see that it works."})
-    return await render_telling(site, caller, said)
+    return await render_settings(site, caller, said)
 
 
 @routes.post("/account/addresses/{address_id}/test", door=SIGNED_IN)
@@ -55,10 +55,10 @@ async def test_address(site: CurrentSite, caller: CurrentCaller, address_id: UUI
     except NotFound:
         raise
     except UserError as error:
-        return await render_telling(site, caller, Said(problems={name: str(error)}))
+        return await render_settings(site, caller, Said(problems={name: str(error)}))
     if outcome.state == "sent":
-        return await render_telling(site, caller, Said(done={name: "Test sent. Did it arrive?"}))
-    return await render_telling(site, caller, Said(problems={name: _why(outcome)}))
+        return await render_settings(site, caller, Said(done={name: "Test sent. Did it arrive?"}))
+    return await render_settings(site, caller, Said(problems={name: _why(outcome)}))
 
 
 @routes.post("/account/addresses/{address_id}/switch", door=SIGNED_IN)
@@ -87,7 +87,7 @@ async def rename_address(
 async def ask_remove(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> Response:
     async with site.transaction() as tx:
         address = await site.parts.push_addresses.get(tx, address_id, user_id=caller.user_id)
-    decision = Confirmation(
+    confirmation = Confirmation(
         about=address.name,
         part="account",
         back=HOME,
@@ -97,7 +97,7 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, address_id: UUID)
         button="Remove address",
         is_grave=True,
     )
-    return ask(site, caller, decision)
+    return ask(site, caller, confirmation)
 
 
 @routes.post("/account/addresses/{address_id}/remove", door=SIGNED_IN)
@@ -139,7 +139,7 @@ async def _change(
     except NotFound:
         raise
     except UserError as error:
-        return await render_telling(site, caller, Said(problems={f"address-{address_id}": str(error)}))
+        return await render_settings(site, caller, Said(problems={f"address-{address_id}": str(error)}))
     return RedirectResponse(f"{HOME}#addresses", status_code=303)
 
 

@@ -100,7 +100,7 @@ def _window(typed: ReminderInput) -> Window:
     return Window(parse_minute(start), parse_minute(end), typed.zone)
 
 
-async def look_ahead(tx: Tx, preflight: Preflight, typed: ReminderInput, judged: Judged) -> Ahead:
+async def preview_form(tx: Tx, preflight: Preflight, typed: ReminderInput, judged: Judged) -> Ahead:
     """Return when a form would fire, what would be sent, and how far that would come."""
     now = preflight.clock.now()
     shown = Ahead(missing=list(judged.problems.values()))

@@ -30,7 +30,7 @@ from headgate.storage.reminders.targets import search_targets
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.reminders.reminder_form import DAYS, REPEATS, ReminderInput, read_typed
-from headgate.web.pages.reminders.reminder_judging import judge, look_ahead
+from headgate.web.pages.reminders.reminder_judging import judge, preview_form
 from headgate.web.parts import CurrentSite, Site
 from headgate.web.typed import read_form
 
@@ -230,7 +230,7 @@ async def _page(site: Site, caller: Caller, sheet: Sheet, *, status: int = 200) 
             found=found[:MAX_FOUND],
             more=len(found) > MAX_FOUND,
             named=await list_first_titles(tx, target_ids=typed.chosen, list_ids=(), limit=NAMED),
-            ahead=await look_ahead(tx, site.preflight, typed, judged),
+            ahead=await preview_form(tx, site.preflight, typed, judged),
             zones=() if sheet.fragment else list_zones(),
             repeats=REPEATS,
             days=DAYS,

@@ -25,7 +25,7 @@ from headgate.storage.sending.run_overview import list_runs
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.decisions import Choice, Confirmation, ask
+from headgate.web.pages.confirmations import Choice, Confirmation, ask
 from headgate.web.parts import CurrentSite, Site
 
 routes = Routes()
@@ -100,7 +100,7 @@ async def duplicate(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID)
 async def ask_delete(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -> Response:
     async with site.transaction() as tx:
         known = (await reminders.get(tx, reminder_id)).reminder
-    decision = Confirmation(
+    confirmation = Confirmation(
         about=known.title,
         back=f"/reminders/{reminder_id}",
         question="Delete this reminder?",
@@ -109,7 +109,7 @@ async def ask_delete(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID
         button="Delete reminder",
         is_grave=True,
     )
-    return ask(site, caller, decision)
+    return ask(site, caller, confirmation)
 
 
 @routes.post("/reminders/{reminder_id}/delete", door=SIGNED_IN)
@@ -136,7 +136,7 @@ async def ask_run(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -
         under_way = await find_run_under_way(tx, reminder_id)
     if under_way is not None:
         warning = " ".join(filter(None, [UnderWay(known.title, under_way).message, warning]))
-    decision = Confirmation(
+    confirmation = Confirmation(
         about=known.title,
         back=f"/reminders/{reminder_id}",
         question="Send it again?" if under_way else "Run now?",
@@ -147,7 +147,7 @@ async def ask_run(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) -
         carried={"run_id": str(site.parts.ids.new()), "beside": "yes" if under_way else ""},
         is_possible=outlook is not None,
     )
-    return ask(site, caller, decision)
+    return ask(site, caller, confirmation)
 
 
 @routes.post("/reminders/{reminder_id}/run", door=SIGNED_IN)
@@ -182,7 +182,7 @@ async def ask_test(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) 
     async with site.transaction() as tx:
         known = (await reminders.get(tx, reminder_id)).reminder
         found = await search_targets(tx, account_id=known.account_id, limit=MAX_SUGGESTED)
-    decision = Confirmation(
+    confirmation = Confirmation(
         about=known.title,
         back=f"/reminders/{reminder_id}",
         question="Send a test to one group",
@@ -191,7 +191,7 @@ async def ask_test(site: CurrentSite, caller: CurrentCaller, reminder_id: UUID) 
         action=f"/reminders/{reminder_id}/test",
         button="Send test",
     )
-    return ask(site, caller, decision)
+    return ask(site, caller, confirmation)
 
 
 @routes.post("/reminders/{reminder_id}/test", door=SIGNED_IN)

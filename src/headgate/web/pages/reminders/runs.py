@@ -28,7 +28,7 @@ from headgate.storage.sending.sending import count_errors
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import cut_page, read_time_cursor, time_cursor
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.decisions import Checkbox, Choice, Confirmation, ask
+from headgate.web.pages.confirmations import Checkbox, Choice, Confirmation, ask
 from headgate.web.pages.reminders.progress import stripes
 from headgate.web.parts import CurrentSite, Site
 from headgate.web.wording import amount
@@ -101,7 +101,7 @@ async def resume(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Resp
 async def ask_cancel(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> Response:
     async with site.transaction() as tx:
         run = await controls.get_run(tx, run_id)
-    decision = Confirmation(
+    confirmation = Confirmation(
         about=run.title,
         back=f"/runs/{run_id}",
         question="Cancel this run?",
@@ -110,7 +110,7 @@ async def ask_cancel(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> 
         button="Cancel the run",
         is_grave=True,
     )
-    return ask(site, caller, decision)
+    return ask(site, caller, confirmation)
 
 
 @routes.post("/runs/{run_id}/cancel", door=SIGNED_IN)
@@ -131,7 +131,7 @@ async def ask_retry(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> R
         label = f"Also {amount(run.uncertain, 'uncertain one')}; it may arrive twice"
         ticks.append(Checkbox("uncertain", label))
     failed = f"{amount(run.failed, 'group')} failed and will be retried." if run.failed else "None failed."
-    decision = Confirmation(
+    confirmation = Confirmation(
         about=run.title,
         back=f"/runs/{run_id}",
         question="Send again?",
@@ -140,7 +140,7 @@ async def ask_retry(site: CurrentSite, caller: CurrentCaller, run_id: UUID) -> R
         action=f"/runs/{run_id}/retry",
         button="Send again",
     )
-    return ask(site, caller, decision)
+    return ask(site, caller, confirmation)
 
 
 @routes.post("/runs/{run_id}/retry", door=SIGNED_IN)
@@ -183,7 +183,7 @@ async def ask_send_rest(site: CurrentSite, caller: CurrentCaller, run_id: UUID) 
     mine = next((one.platform for one in accounts if one.id == run.account_id), None)
     others = [one for one in accounts if one.id != run.account_id and mine in (None, one.platform)]
     rest = run.pending + run.failed + run.skipped
-    decision = Confirmation(
+    confirmation = Confirmation(
         about=run.title,
         back=f"/runs/{run_id}",
         question="Send the rest from another account",
@@ -207,7 +207,7 @@ async def ask_send_rest(site: CurrentSite, caller: CurrentCaller, run_id: UUID) 
         button="Send the rest",
         is_possible=bool(others),
     )
-    return ask(site, caller, decision)
+    return ask(site, caller, confirmation)
 
 
 @routes.post("/runs/{run_id}/send-rest", door=SIGNED_IN)

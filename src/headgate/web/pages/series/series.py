@@ -23,7 +23,7 @@ from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.errors import not_found
-from headgate.web.pages.decisions import Confirmation, ask
+from headgate.web.pages.confirmations import Confirmation, ask
 from headgate.web.pages.notifications.following import read_switches
 from headgate.web.pages.series.source_views import view_sources
 from headgate.web.parts import CurrentSite, Site
@@ -35,7 +35,7 @@ CHAPTERS = 50
 
 
 @dataclass(frozen=True)
-class Shelf:
+class SeriesQuery:
     """What a person looks at: words to search for, only what is followed, and which part of the list."""
 
     search: str = ""
@@ -51,16 +51,16 @@ class Shelf:
 
 
 @routes.get("/series", door=SIGNED_IN)
-async def show_shelf(
+async def show_series_list(
     site: CurrentSite, caller: CurrentCaller, q: str = "", followed: bool = False, after: str = ""
 ) -> Response:
-    shelf = Shelf(typed_text(q), followed, after)
+    query = SeriesQuery(typed_text(q), followed, after)
     async with site.transaction() as tx:
         found = await series.list_series(
             tx,
             user_id=caller.user_id,
             after=read_title_cursor(after, lambda title, row_id: SeriesName(row_id, title)),
-            pattern=containing(shelf.search),
+            pattern=containing(query.search),
             followed=followed,
             limit=PAGE_LENGTH + 1,
         )
@@ -69,11 +69,11 @@ async def show_shelf(
     return site.renderer.render(
         "series_list.html",
         caller=caller,
-        shelf=shelf,
+        query=query,
         lines=lines,
         unread=unread,
-        here=shelf.address(after=after),
-        following=shelf.address(after=following) if following else "",
+        here=query.address(after=after),
+        following=query.address(after=following) if following else "",
     )
 
 
@@ -148,7 +148,7 @@ async def rename(
 async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> Response:
     async with site.transaction() as tx:
         known = await get_series(tx, series_id, user_id=caller.user_id)
-    decision = Confirmation(
+    confirmation = Confirmation(
         about=known.title,
         part="series",
         back=f"/series/{series_id}",
@@ -161,7 +161,7 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID) 
         button="Remove series",
         is_grave=True,
     )
-    return ask(site, caller, decision)
+    return ask(site, caller, confirmation)
 
 
 @routes.post("/series/{series_id}/remove", door=SIGNED_IN)

@@ -12,7 +12,7 @@ from headgate.intake.listings.series import check_now, get_series, get_source, r
 from headgate.storage.database import Tx
 from headgate.web.callers import CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
-from headgate.web.pages.decisions import Confirmation, ask
+from headgate.web.pages.confirmations import Confirmation, ask
 from headgate.web.pages.series.series import act_on_series
 from headgate.web.parts import CurrentSite
 
@@ -52,7 +52,7 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID, 
     async with site.transaction() as tx:
         known = await get_series(tx, series_id, user_id=caller.user_id)
         source = await get_source(tx, series_id, channel_id)
-    decision = Confirmation(
+    confirmation = Confirmation(
         about=known.title,
         part="series",
         back=f"/series/{series_id}",
@@ -65,7 +65,7 @@ async def ask_remove(site: CurrentSite, caller: CurrentCaller, series_id: UUID, 
         button="Remove source",
         is_grave=True,
     )
-    return ask(site, caller, decision)
+    return ask(site, caller, confirmation)
 
 
 @routes.post("/series/{series_id}/sources/{channel_id}/remove", door=SIGNED_IN)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from zones import zoned_moments
 
-from headgate.domain.notifications.telling import NewsLine, PushMessage, compose, is_quiet, quiet_ends_at
+from headgate.domain.notifications.digests import NewsLine, PushMessage, compose, is_quiet, quiet_ends_at
 
 pytestmark = pytest.mark.once
 

@@ -69,8 +69,8 @@ class Said:
 
 
 @routes.get("/account/notifications", door=SIGNED_IN)
-async def show_telling(site: CurrentSite, caller: CurrentCaller, after: str = "") -> Response:
-    return await render_telling(site, caller, after=after)
+async def show_settings(site: CurrentSite, caller: CurrentCaller, after: str = "") -> Response:
+    return await render_settings(site, caller, after=after)
 
 
 @routes.post("/account/notifications/hours", door=SIGNED_IN)
@@ -87,8 +87,8 @@ async def change_hours(
             now = site.parts.clock.now()
             await change_settings(tx, hours.read(), user_id=caller.user_id, now=now)
     except UserError as error:
-        return await render_telling(site, caller, Said(problems={"hours": str(error)}, hours=hours))
-    return await render_telling(site, caller, Said(done={"hours": "Saved."}))
+        return await render_settings(site, caller, Said(problems={"hours": str(error)}, hours=hours))
+    return await render_settings(site, caller, Said(done={"hours": "Saved."}))
 
 
 @routes.post("/account/follows", door=SIGNED_IN)
@@ -107,7 +107,7 @@ async def follow_search(
             )
     except UserError as error:
         said = Said(problems={"follows": str(error)}, typed={"search": search})
-        return await render_telling(site, caller, said)
+        return await render_settings(site, caller, said)
     return RedirectResponse(f"{HOME}#follows", status_code=303)
 
 
@@ -160,11 +160,11 @@ async def _change_follow(
         async with site.transaction() as tx:
             await act(tx)
     except UserError as error:
-        return await render_telling(site, caller, Said(problems={name: str(error)}), after=after)
-    return await render_telling(site, caller, Said(done={name: done} if done else {}), after=after)
+        return await render_settings(site, caller, Said(problems={name: str(error)}), after=after)
+    return await render_settings(site, caller, Said(done={name: done} if done else {}), after=after)
 
 
-async def render_telling(
+async def render_settings(
     site: Site, caller: Caller, said: Said | None = None, *, after: str = ""
 ) -> Response:
     said = said or Said()
@@ -179,7 +179,7 @@ async def render_telling(
         )
     shown, following = cut_page(found, PAGE_LENGTH, lambda one: title_cursor(one.title, one.id))
     page = site.renderer.render(
-        "telling.html",
+        "notification_settings.html",
         caller=caller,
         said=said,
         hours=said.hours or Hours.of(settings),

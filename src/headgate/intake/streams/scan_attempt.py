@@ -14,7 +14,7 @@ from headgate.storage.streams.streams import LockedStream
 
 
 @dataclass(frozen=True)
-class ScanTurn:
+class ScanAttempt:
     """What a job is about to do: read a hole below a bound, or nothing if there is none to be read now."""
 
     scan: Scan

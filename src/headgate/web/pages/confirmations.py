@@ -57,5 +57,5 @@ class Confirmation:
     """Otherwise the texts say why not, and there is no button."""
 
 
-def ask(site: Site, caller: Caller, decision: Confirmation) -> Response:
-    return site.renderer.render("decision.html", caller=caller, decision=decision)
+def ask(site: Site, caller: Caller, confirmation: Confirmation) -> Response:
+    return site.renderer.render("confirmation.html", caller=caller, confirmation=confirmation)
