@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from plans_bench import PlansBench, unknown
 
-from headgate.domain.errors import UserError
+from headgate.domain.errors import AuthFailed, UserError
 from headgate.outflow.reminders import targets as outflow_targets
 from headgate.storage.reminders.reminder_overview import list_reminders
 from headgate.storage.reminders.target_lists import list_lists, list_members
@@ -144,3 +144,13 @@ async def test_emptying_a_list_names_the_reminders_that_nobody_gets_any_more(pla
     await plans.rows("delete from account")
     lines = await plans.do(lambda tx: list_reminders(tx, limit=10))
     assert {line.trouble for line in lines} == {"Its account was removed. Choose another one."}
+
+
+async def test_an_account_that_is_signed_out_is_suspended_whoever_asked_for_the_call(
+    plans: PlansBench,
+) -> None:
+    account = await plans.account()
+    plans.world.logout("main")
+    with pytest.raises(AuthFailed):
+        await plans.refresh(account)
+    assert await plans.values("select state from account") == ["needs_login"]

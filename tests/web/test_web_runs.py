@@ -91,7 +91,9 @@ async def test_a_run_is_paused_resumed_cancelled_and_tried_again(world: WebWorld
         assert (await client.post(f"{path}/resume")).json()["run"]["reason"] == "waits for its turn"
         ended = (await client.post(f"{path}/cancel")).json()
         assert (ended["run"]["state"], ended["run"]["skipped"]) == ("cancelled", 2)
-        assert ended["causes"] == [{"state": "skipped", "error": "cancelled", "deliveries": 2}]
+        assert ended["causes"] == [
+            {"state": "skipped", "skip_reason": "cancelled", "error": "cancelled", "deliveries": 2}
+        ]
         assert (await client.post(f"{path}/retry")).status_code == 422
         again = (await client.post(f"{path}/retry", json={"skipped": True})).json()
         assert (again["run"]["state"], again["run"]["pending"]) == ("waiting", 2)

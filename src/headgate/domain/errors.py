@@ -8,8 +8,9 @@ HeadgateError                 anything we raise on purpose
     ├── Transient             may succeed if tried again; unknown errors count as this
     │   └── Absent            not there at the moment, says whoever was asked: it is not their fault
     ├── RateLimited           the platform asks to wait
-    ├── AuthFailed            the account must sign in again
-    ├── Restricted            the platform limits the account
+    ├── AccountTrouble        the account cannot be used; `Links` suspends it
+    │   ├── AuthFailed        it must sign in again
+    │   └── Restricted        the platform limits it
     ├── Gone                  the thing is not there any more, or not for us
     ├── Elsewhere             this installation cannot do it, another worker can
     ├── Malformed             the answer makes no sense; trying again will not help
@@ -17,6 +18,8 @@ HeadgateError                 anything we raise on purpose
 """
 
 from __future__ import annotations
+
+from typing import ClassVar, Literal
 
 
 class HeadgateError(Exception):
@@ -77,16 +80,23 @@ class RateLimited(WorkError):
         self.retry_after_s = retry_after_s
 
 
-class AuthFailed(WorkError):
+class AccountTrouble(WorkError):
+    """The account cannot be used until a person has seen to it."""
+
+    retryable = False
+    account_state: ClassVar[Literal["needs_login", "restricted"]]
+
+
+class AuthFailed(AccountTrouble):
     """The account must sign in again."""
 
-    retryable = False
+    account_state = "needs_login"
 
 
-class Restricted(WorkError):
+class Restricted(AccountTrouble):
     """The platform limits or has banned the account."""
 
-    retryable = False
+    account_state = "restricted"
 
 
 class Gone(WorkError):

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from headgate.domain.errors import HeadgateError, Malformed, WorkError, error_class
+from headgate.domain.errors import AccountTrouble, HeadgateError, Malformed, WorkError, error_class
 from headgate.domain.retry import JITTER, RetryPolicy, judge_failure
 from headgate.jobs import measures
 from headgate.jobs.job import Claim, Job, Settlement
@@ -106,6 +106,9 @@ class Execution:
             log.info("a job was taken over by another worker", **_names(picked))
         except DatabaseAway as error:
             outcome, settlement = "away", await self._lose(picked, error, since_s=started)
+        except AccountTrouble:
+            # The account is suspended: its work waits for it, or has gone to another one.
+            outcome, settlement = "failed", Settlement.COMPLETE
         except Collided as error:
             outcome, settlement = "collided", await self._give_way(picked, error)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is judged, counted and kept

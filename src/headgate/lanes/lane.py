@@ -44,8 +44,8 @@ class Lanes:
     """The lanes as one process sees them."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
+        self.database = database
+        self.clock = clock
         self._epochs: dict[str, dict[str, int]] = {}
         self._takes = Gatherer(self._take)
 
@@ -57,13 +57,13 @@ class Lanes:
         self, owners: Sequence[str], plans: Sequence[LanePlan], *, established: bool
     ) -> None:
         """Set up the same lanes for many."""
-        async with self._database.transaction() as tx:
+        async with self.database.transaction() as tx:
             await rows.insert_lanes(tx, owners=owners, plans=plans, established=established)
             await rows.change_lanes(tx, owners=owners, plans=plans, established=established, by_person=False)
 
     async def forget(self, owner: str) -> None:
         """Remove the lanes of an owner that is gone."""
-        async with self._database.transaction() as tx:
+        async with self.database.transaction() as tx:
             await rows.delete_lanes(tx, owner=owner)
         self._epochs.pop(owner, None)
 
@@ -97,17 +97,17 @@ class Lanes:
 
     async def wait(self, permit: Permit) -> None:
         """Wait for the permit's time."""
-        began_at_s = now_s = self._clock.monotonic()
+        began_at_s = now_s = self.clock.monotonic()
         # A timer may ring a moment early.
         while now_s < permit.due_at_s:
-            await self._clock.sleep(permit.due_at_s - now_s)
-            now_s = self._clock.monotonic()
+            await self.clock.sleep(permit.due_at_s - now_s)
+            now_s = self.clock.monotonic()
         measures.wait_of(permit.kind).observe(now_s - began_at_s)
 
     def refusal(self, permit: Permit) -> Refusal | None:
         """Tell why a permit may not be used now, or nothing."""
         known = self._epochs.get(permit.owner, {})
-        return refuse(permit, at_s=self._clock.monotonic(), epochs=known)
+        return refuse(permit, at_s=self.clock.monotonic(), epochs=known)
 
     def spend(self, permit: Permit) -> None:
         """Use the permit up right before the call, nothing awaited in between; or raise `PermitVoid`."""
@@ -139,7 +139,7 @@ class Lanes:
         """Tell the lanes of a call that the platform limited it."""
         measures.LIMIT_SIGNALS.labels(permit.kind).inc()
         cool_down_s = min(max(retry_after_s, 0.0), MAX_COOL_DOWN_S)
-        async with self._database.transaction() as tx:
+        async with self.database.transaction() as tx:
             slowed = await rows.signal_limit(
                 tx, owner=permit.owner, epochs=permit.epochs, retry_after_s=cool_down_s
             )
@@ -162,13 +162,13 @@ class Lanes:
     async def _spent_permit(
         self, owner: str, kind: str, *, closes_at_s: float | None, patience_s: float
     ) -> Permit:
-        patience_ends_at_s = self._clock.monotonic() + patience_s
+        patience_ends_at_s = self.clock.monotonic() + patience_s
         while True:
             grant = await self.acquire(owner, kind, closes_at_s=closes_at_s, horizon_s=patience_s)
             if isinstance(grant, ComeBack):
                 raise ComeBackLater(grant.delay_s)
             (permit,) = grant
-            now_s = self._clock.monotonic()
+            now_s = self.clock.monotonic()
             if permit.due_at_s > max(patience_ends_at_s, now_s):
                 raise ComeBackLater(permit.due_at_s - now_s)
             await self.wait(permit)
@@ -177,15 +177,15 @@ class Lanes:
             except PermitVoid as void:
                 if void.refusal == "closed":
                     raise
-                if self._clock.monotonic() >= patience_ends_at_s:
+                if self.clock.monotonic() >= patience_ends_at_s:
                     raise ComeBackLater(_PAUSE_S) from void
             else:
                 return permit
 
     async def _take(self, asked: Sequence[_Asked]) -> list[tuple[float, rows.PermitGrant | None]]:
         """Take the permits of all who ask at the same moment in one statement."""
-        async with self._database.autocommit() as tx:
-            asked_at_s = self._clock.monotonic()
+        async with self.database.autocommit() as tx:
+            asked_at_s = self.clock.monotonic()
             wants = [
                 replace(want, horizon_s=min(want.horizon_s, _horizon_s(asked_at_s, closes_at_s)))
                 for want, closes_at_s in asked
@@ -195,7 +195,7 @@ class Lanes:
     def _permits(
         self, owner: str, kind: str, grant: rows.PermitGrant, *, asked_at_s: float, closes_at_s: float | None
     ) -> list[Permit]:
-        answered_at_s = self._clock.monotonic()
+        answered_at_s = self.clock.monotonic()
         epochs = dict(zip(grant.kinds, grant.epochs, strict=True))
         permits = [
             Permit(

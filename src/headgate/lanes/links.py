@@ -1,4 +1,8 @@
-"""Open connections to platforms, and the one way to call them: paced by a lane, errors classified."""
+"""Open connections to platforms, and the one way to call them: paced by a lane, errors classified.
+
+An account that cannot be used is suspended here, whatever the call was for. Callers see an `AccountTrouble`,
+and a job that does not catch it just ends: its work waits for the account, or has gone to another one.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,19 @@ from typing import Protocol
 from uuid import UUID
 
 from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
-from headgate.domain.errors import AuthFailed, Elsewhere, Restricted, WorkError
+from headgate.domain.errors import AccountTrouble, Elsewhere, WorkError
 from headgate.domain.pacing import HORIZON_S, LanePlan
+from headgate.kernel.logs import get_logger
 from headgate.lanes.lane import Lanes
 from headgate.lanes.plans import plan_lanes
+from headgate.storage.channels.channels import suspend_account
 from headgate.storage.database import Tx
 from headgate.storage.gathering import Gatherer
 from headgate.storage.listings.hosts import HostName
+from headgate.storage.streams.watches import pass_on
 from headgate.storage.vault import Vault
+
+log = get_logger("lanes")
 
 HOST_KINDS: frozenset[CallKind] = frozenset({"list", "sweep", "find"})
 """Calls that a host counts, whoever makes them."""
@@ -94,29 +103,47 @@ class Links:
         The lane is the account's, or the host's where one is named: it counts calls by address. A lane that
         is not free within the patience raises `ComeBackLater`.
         """
-        link = await self.link(account)
-        owner = await self._host_lanes(account.platform, host) if host else str(account.id)
-        try:
+        async with self._suspending(account):
+            link = await self._opened(account)
+            owner = await self._host_lanes(account.platform, host) if host else str(account.id)
             async with self.lanes.call(owner, kind, patience_s=patience_s), self._classifying(account):
                 yield link
-        except (AuthFailed, Restricted):
-            # After the next sign-in this connection would still be that of a session that has ended.
-            await self.drop(account.id)
-            raise
 
     @asynccontextmanager
     async def listening(self, account: AccountRef) -> AsyncGenerator[Link, None]:
         """Listen in the block; a connection that ends by an error is opened anew the next time."""
-        try:
-            async with self._classifying(account):
-                yield await self.link(account)
-        except WorkError:
-            await self.drop(account.id)
-            raise
+        async with self._suspending(account):
+            try:
+                async with self._classifying(account):
+                    yield await self._opened(account)
+            except WorkError:
+                await self.drop(account.id)
+                raise
 
     def classify(self, account: AccountRef, error: Exception) -> WorkError:
         """Return what an exception of the account's platform means to us."""
         return error if isinstance(error, WorkError) else self._connector(account.platform).classify(error)
+
+    async def suspend(self, account: AccountRef, error: AccountTrouble) -> None:
+        """Write down why an account cannot be used, for a person to repair, and let others read for it.
+
+        The connection is closed: after the next sign-in it would be that of a session that has ended.
+        """
+        await self.drop(account.id)
+        state = error.account_state
+        async with self.lanes.database.transaction() as tx:
+            # Nothing changes if somebody has signed it in again meanwhile, or if this is known.
+            if await suspend_account(tx, account.id, sign_in=account.sign_in, state=state, reason=str(error)):
+                log.warning("an account cannot be used", account=account.name, state=state, reason=str(error))
+                await pass_on(tx, account.id, now=self.lanes.clock.now())
+
+    @asynccontextmanager
+    async def _suspending(self, account: AccountRef) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        except AccountTrouble as error:
+            await self.suspend(account, error)
+            raise
 
     @asynccontextmanager
     async def _classifying(self, account: AccountRef) -> AsyncGenerator[None, None]:
@@ -129,6 +156,10 @@ class Links:
 
     async def link(self, account: AccountRef) -> Link:
         """Return the open connection of an account; open it if need be."""
+        async with self._suspending(account):
+            return await self._opened(account)
+
+    async def _opened(self, account: AccountRef) -> Link:
         lock = self._opening.setdefault(account.id, asyncio.Lock())
         async with lock:
             sign_in, link = self._open.get(account.id, (0, None))

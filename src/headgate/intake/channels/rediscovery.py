@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.connectors.protocol import FoundChannel
-from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricted, WorkError
+from headgate.domain.errors import AccountTrouble, Elsewhere, RateLimited, WorkError
 from headgate.domain.streams.schedule import JITTER
 from headgate.intake.channels.discovery import discover, follow, home_of
 from headgate.jobs.job import Job
@@ -20,7 +20,6 @@ from headgate.jobs.kinds import Kind
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.channels import discovery
 from headgate.storage.channels.following import list_followed
@@ -71,11 +70,8 @@ class Discoverer:
         message = ""
         try:
             found = await discover(self.links, account)
-        except (RateLimited, Elsewhere):
+        except (RateLimited, Elsewhere, AccountTrouble):
             raise
-        except (AuthFailed, Restricted) as error:
-            await note_account(job.database, account, error, now=self.clock.now())
-            return
         except WorkError as error:
             message = str(error)
         if found is not None and not found:

@@ -13,15 +13,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.breaker import fail, state_of
-from headgate.domain.errors import (
-    AuthFailed,
-    Elsewhere,
-    Gone,
-    RateLimited,
-    Restricted,
-    WorkError,
-    error_class,
-)
+from headgate.domain.errors import AccountTrouble, Elsewhere, Gone, RateLimited, WorkError, error_class
 from headgate.domain.listings.listings import Listed
 from headgate.domain.listings.polling import PollDecision, decide_poll
 from headgate.domain.listings.rhythm import merge_arrivals, next_look, tier_of
@@ -44,7 +36,6 @@ from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import SeriesSettings
-from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.database import Database, Tx
 from headgate.storage.gathering import Gatherer
@@ -143,8 +134,7 @@ class Poller:
         except RateLimited as error:
             await self._put_off(job, look, error)
             _count(job, look, error_class(error), outcome="waiting")
-        except (AuthFailed, Restricted) as error:
-            await note_account(job.database, look.account, error, now=look.now)
+        except AccountTrouble as error:
             _count(job, look, error_class(error))
         except Gone as error:
             await self._end_gone(job, look, error)

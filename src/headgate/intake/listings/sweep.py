@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.breaker import state_of
-from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricted, WorkError, error_class
+from headgate.domain.errors import AccountTrouble, Elsewhere, RateLimited, WorkError, error_class
 from headgate.domain.listings.listings import Swept
 from headgate.domain.listings.rhythm import merge_arrivals
 from headgate.domain.streams.schedule import JITTER
@@ -29,7 +29,6 @@ from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import SeriesSettings
-from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.database import Tx
 from headgate.storage.listings import hosts, listings
@@ -104,8 +103,7 @@ class Sweeper:
         except RateLimited as error:
             sweep_of(host.platform, error_class(error)).inc()
             raise
-        except (AuthFailed, Restricted) as error:
-            await note_account(job.database, account, error, now=now)
+        except AccountTrouble as error:
             _count_failed(job, host, error)
         except WorkError as error:
             await self._fail(job, host, error, probing=probing, now=now)

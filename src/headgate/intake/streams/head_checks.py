@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.connectors.protocol import Manifest
-from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricted, UserError, WorkError
+from headgate.domain.errors import AccountTrouble, Elsewhere, RateLimited, UserError, WorkError
 from headgate.domain.streams.messages import Head, Lens
 from headgate.domain.streams.rules import ChannelRules
 from headgate.domain.streams.schedule import (
@@ -33,7 +33,6 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
 from headgate.kernel.randomness import Randomness
-from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.database import Tx
 from headgate.storage.streams import scans, streams
@@ -191,12 +190,8 @@ class HeadChecker:
         if check is None:
             return
         told: Mapping[str, Head] = {}
-        try:
-            if check.asked:
-                told = await self._fetch_heads(job, check)
-        except (AuthFailed, Restricted) as error:
-            await note_account(job.database, check.account, error, now=check.planner.now)
-            return
+        if check.asked:
+            told = await self._fetch_heads(job, check)
         async with job.finish() as tx:
             await self._end(tx, check, told)
 
@@ -221,7 +216,7 @@ class HeadChecker:
         try:
             async with self.links.call(check.account, "heads") as link:
                 return await link.heads([stream.key for stream in check.asked])
-        except (RateLimited, Elsewhere, AuthFailed, Restricted):
+        except (RateLimited, Elsewhere, AccountTrouble):
             raise
         except WorkError as error:
             if error.retryable and job.attempt < HEAD_TRIES:

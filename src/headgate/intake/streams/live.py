@@ -15,7 +15,6 @@ from datetime import timedelta
 from uuid import UUID
 
 from headgate.connectors.protocol import Manifest
-from headgate.domain.errors import AuthFailed, Restricted
 from headgate.domain.streams.coverage import merge
 from headgate.domain.streams.messages import LiveEvent, Message, Span
 from headgate.domain.streams.schedule import Tier
@@ -25,7 +24,6 @@ from headgate.intake.streams.rereads import edit_window_s
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
-from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.catalogue.sightings import mark_deleted
 from headgate.storage.channels.channels import find_streams
@@ -79,10 +77,6 @@ class LiveIntake:
             async with links.listening(self.account) as link:
                 await self._begin()
                 await self._gather(link.listen())
-        except (AuthFailed, Restricted) as error:
-            await note_account(self.database, self.account, error, now=self.clock.now())
-            await self._end()
-            raise
         except Exception:
             await self._end()
             raise

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import AuthFailed, Elsewhere, Malformed, RateLimited, Restricted, WorkError
+from headgate.domain.errors import AccountTrouble, Elsewhere, Malformed, RateLimited, WorkError
 from headgate.domain.pacing import UnknownLane
 from headgate.domain.streams.messages import Message
 from headgate.domain.text import is_stand_in
@@ -14,7 +14,6 @@ from headgate.intake.channels.rules import RulesCache
 from headgate.intake.streams.accept import accept_messages
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
-from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.catalogue.sightings import mark_deleted
 from headgate.storage.database import Database, Tx
@@ -71,26 +70,22 @@ class SingleMessages:
                 return Refetched(await link.message(reader.stream_key, message_key), began_at)
         except (RateLimited, Elsewhere, DatabaseAway, UnknownLane):
             raise
-        except (AuthFailed, Restricted) as error:
-            await note_account(database, account, error, now=self.clock.now())
+        except AccountTrouble:
             return NobodyCan()
         except WorkError as error:
-            if isinstance(error, Malformed) or await self._answers(database, account, reader.stream_key):
+            if isinstance(error, Malformed) or await self._answers(account, reader.stream_key):
                 return Failed(error)
             return NobodyCan()
 
-    async def _answers(self, database: Database, account: AccountRef, stream_key: str) -> bool:
+    async def _answers(self, account: AccountRef, stream_key: str) -> bool:
         """Tell the message's trouble from the platform's: an outage must not use up attempts."""
         try:
             async with self.links.call(account, "heads") as link:
                 return stream_key in await link.heads([stream_key])
         except (RateLimited, Elsewhere, DatabaseAway, UnknownLane):
             raise
-        except (AuthFailed, Restricted) as error:
-            await note_account(database, account, error, now=self.clock.now())
         except WorkError:
-            pass
-        return False
+            return False
 
     async def take(self, tx: Tx, channel_id: UUID, *, message_key: str, fetched: Fetched) -> Fetched:
         """Store what was found; of a message that is gone, that it is gone.

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.connectors.protocol import Manifest
-from headgate.domain.errors import AuthFailed, Elsewhere, RateLimited, Restricted, WorkError
+from headgate.domain.errors import AccountTrouble, Elsewhere, RateLimited, WorkError
 from headgate.domain.retry import RetryPolicy
 from headgate.domain.streams.messages import Page, Span
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
@@ -23,7 +23,6 @@ from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
-from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.catalogue.sightings import mark_deleted
 from headgate.storage.database import Tx
@@ -95,11 +94,8 @@ class Rereader:
         account = AccountRef(reader.id, reader.platform, reader.name, reader.established, reader.sign_in)
         try:
             page = await self._read(account, reread)
-        except (RateLimited, Elsewhere):
+        except (RateLimited, Elsewhere, AccountTrouble):
             raise
-        except (AuthFailed, Restricted) as error:
-            await note_account(job.database, account, error, now=self.clock.now())
-            return
         except WorkError:
             page = None
         async with job.finish() as tx:

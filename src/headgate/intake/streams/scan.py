@@ -12,12 +12,11 @@ from uuid import UUID
 
 from headgate.domain.breaker import fail
 from headgate.domain.errors import (
-    AuthFailed,
+    AccountTrouble,
     Elsewhere,
     Gone,
     Malformed,
     RateLimited,
-    Restricted,
     WorkError,
     error_class,
 )
@@ -45,7 +44,6 @@ from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
-from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.database import Tx
 from headgate.storage.streams import scans, streams, watches
@@ -186,8 +184,7 @@ class Scanner:
                 )
         except (RateLimited, Elsewhere):
             raise
-        except (AuthFailed, Restricted) as error:
-            await note_account(job.database, attempt.account, error, now=self.clock.now())
+        except AccountTrouble as error:
             await self._lose_account(job, attempt, error)
         except WorkError as error:
             await self._fail_page(job, attempt, hole, error)
@@ -288,9 +285,7 @@ class Scanner:
         await self._record(tx, held, step, bound=bound, due_at=held.now)
         await enqueue(tx, [Wake(KIND, str(held.scan.channel_id))])
 
-    async def _lose_account(
-        self, job: Job[UUID], attempt: ScanAttempt, error: AuthFailed | Restricted
-    ) -> None:
+    async def _lose_account(self, job: Job[UUID], attempt: ScanAttempt, error: AccountTrouble) -> None:
         """Let somebody else read on, or wait for the account."""
         async with job.finish() as tx:
             held = await self._take(tx, job.key, attempt.scan.bound)

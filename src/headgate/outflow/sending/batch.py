@@ -16,7 +16,7 @@ from datetime import datetime
 from itertools import takewhile
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part
-from headgate.domain.errors import AuthFailed, Gone, RateLimited, Restricted, WorkError
+from headgate.domain.errors import AccountTrouble, Gone, RateLimited, WorkError
 from headgate.domain.pacing import Permit
 from headgate.domain.reminders.templates import Values, fill
 from headgate.kernel.randomness import Randomness
@@ -69,7 +69,7 @@ class SendBatch:
     """The pace asks to come back so much later."""
     ready_in_s: float | None = None
     """No message of the run can go before; those of other runs may."""
-    trouble: AuthFailed | Restricted | None = None
+    trouble: AccountTrouble | None = None
     limits: int = 0
     refused: str = ""
     """Why nothing of the run can be sent."""
@@ -239,7 +239,7 @@ class SendBatch:
             error = outcome.errors.get(group.next.target_key)
             if error is None:
                 continue
-            if isinstance(error, AuthFailed | Restricted):
+            if isinstance(error, AccountTrouble):
                 self._halt(error)
             elif error.retryable and group.failures + 1 < RETRY.max_attempts:
                 group.failures += 1
@@ -385,7 +385,7 @@ class SendBatch:
         else:
             # Failed, uncertain or in doubt: nothing more for this group in this turn.
             group.shares.clear()
-        if isinstance(end.error, RateLimited | AuthFailed | Restricted):
+        if isinstance(end.error, RateLimited | AccountTrouble):
             self._halt(end.error)
 
     def _halt(self, error: WorkError) -> None:
@@ -394,7 +394,7 @@ class SendBatch:
         if isinstance(error, RateLimited):
             self.limits += 1
             self.come_back_s = max(self.come_back_s or 0.0, error.retry_after_s)
-        elif isinstance(error, AuthFailed | Restricted):
+        elif isinstance(error, AccountTrouble):
             self.trouble = error
         elif error.retryable:
             self.ready_in_s = MAX_WAIT_S

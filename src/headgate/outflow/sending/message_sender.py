@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part, Sent
-from headgate.domain.errors import Ambiguous, AuthFailed, Gone, Malformed, RateLimited, Restricted, WorkError
+from headgate.domain.errors import AccountTrouble, Ambiguous, Gone, Malformed, RateLimited, WorkError
 from headgate.domain.pacing import HORIZON_S, MAX_GRACE_S, Permit, PermitVoid
 from headgate.domain.retry import RetryPolicy
 from headgate.kernel.clock import Clock
@@ -180,7 +180,7 @@ class MessageSender:
         if isinstance(error, RateLimited):
             await self.lanes.signal_limit(pending.permit, retry_after_s=error.retry_after_s)
             return SendOutcome(unsent(share, error=str(error)), error)
-        if isinstance(error, AuthFailed | Restricted):
+        if isinstance(error, AccountTrouble):
             return SendOutcome(unsent(share, error=str(error)), error)
         if isinstance(error, Ambiguous):
             return SendOutcome(in_doubt(share, str(error)))

@@ -14,7 +14,7 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.connectors.protocol import CallKind
-from headgate.domain.errors import AuthFailed, Restricted
+from headgate.domain.errors import AccountTrouble
 from headgate.domain.pacing import ComeBackLater
 from headgate.domain.retry import RetryPolicy
 from headgate.jobs.job import Job
@@ -23,7 +23,6 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
-from headgate.lanes.accounts import note_account
 from headgate.lanes.links import AccountRef, Links
 from headgate.outflow.sending.batch import MAX_PACE_S, SendBatch
 from headgate.outflow.sending.endings import Circumstances, close_window, end_run, was_saturated
@@ -139,11 +138,12 @@ class Sender:
         try:
             late_s = await self._settle(job.database, account, plan, active=active)
             batch = await self._send_batch(job, account, lease, plan)
-        except (AuthFailed, Restricted) as error:
-            await self._suspend(job, account, error)
-            return
-        if batch is not None and batch.trouble is not None:
-            await self._suspend(job, account, batch.trouble)
+            if batch is not None and batch.trouble is not None:
+                await self.links.suspend(account, batch.trouble)
+                raise batch.trouble
+        except AccountTrouble:
+            async with job.finish() as tx:
+                await sending.follow_accounts(tx, now=self.clock.now())
             return
         come_back_s = late_s or (batch.come_back_s if batch is not None else None) or 0.0
         rests = come_back_s > MAX_PACE_S
@@ -298,12 +298,6 @@ class Sender:
 
     def _permit_pool(self, account: AccountRef, kind: CallKind, few: int) -> PermitPool:
         return PermitPool(self.lanes, self.clock, str(account.id), kind, few, self._wishes)
-
-    async def _suspend(self, job: Job[UUID], account: AccountRef, error: AuthFailed | Restricted) -> None:
-        """Pause all runs of an account that cannot send, with the reason."""
-        await note_account(job.database, account, error, now=self.clock.now())
-        async with job.finish() as tx:
-            await sending.follow_accounts(tx, now=self.clock.now())
 
     async def _end(self, tx: Tx, account: AccountRef, plan: SenderPlan, batch: SendBatch | None) -> None:
         """Write down what the turn has come to; a person may have paused or cancelled the run meanwhile."""

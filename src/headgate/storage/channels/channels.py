@@ -60,7 +60,7 @@ async def set_account_state(tx: Tx, account_id: UUID, *, state: AccountState, re
 async def suspend_account(
     tx: Tx, account_id: UUID, *, sign_in: int, state: AccountState, reason: str
 ) -> bool:
-    """Note that a session of an account cannot work any more; false if a newer one was begun since."""
+    """Note that an account cannot work any more; false if it is known, or it was signed in again since."""
     changed = await tx.execute(
         Q["suspend_account"], id=account_id, sign_in=sign_in, state=state, reason=reason
     )

@@ -26,7 +26,8 @@ where id = %(id)s and (state <> %(state)s or %(state)s = 'active')
 
 -- name: suspend_account
 -- What a session met concerns the account only if no newer one was begun since.
-update account set state = %(state)s, state_reason = %(reason)s where id = %(id)s and sign_in = %(sign_in)s
+update account set state = %(state)s, state_reason = %(reason)s
+where id = %(id)s and sign_in = %(sign_in)s and (state, state_reason) is distinct from (%(state)s, %(reason)s)
 
 -- name: delete_account
 -- Its watches go with it; what it caught is the channels'.
