@@ -1,15 +1,15 @@
-"""Whether a due listing is looked at now: one pure decision with a named reason, which is stored and shown.
+"""Whether a due listing is checked now: one pure decision with a named reason, which is stored and shown.
 
-The rules in their order; a switch outranks everything, and a person's wish all the rest.
+The rules in their order; a switch outranks everything, and a person who asks all the rest.
 
     disabled      the channel or its parent is switched off
-    asked         a person wants it looked at, now
+    no_reader     no account can check it at the moment
+    asked         a person asked for a check now
     gone          the source said that it is gone for good
-    no_reader     no account can look at it at the moment
     host_open     its host does not answer and is left alone; the next try has its time
     breaker_open  it could not be read; the next try has its time
     resting       the source asked to be left alone for a while
-    never_polled  it was never looked at
+    never_polled  it was never checked
     due           it is its time
 """
 
