@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 from headgate.dev.bench import app
 from headgate.dev.bench.ground import at_database
-from headgate.dev.bench.ingest import IngestSizes
 from headgate.dev.bench.jobs import JobSizes
 from headgate.dev.bench.measuring import Report, delay_line, percentile, print_report, rate_line
-from headgate.dev.bench.plan import PlanSizes
-from headgate.dev.bench.sweep import SweepSizes
+from headgate.dev.bench.streams.ingest import IngestSizes
+from headgate.dev.bench.streams.plan import PlanSizes
+from headgate.dev.bench.streams.sweep import SweepSizes
 
 KEYS = {
     "drain_per_s",

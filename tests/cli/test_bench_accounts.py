@@ -11,8 +11,8 @@ from test_bench import on_server
 from typer.testing import CliRunner
 
 from headgate.dev.bench import app
-from headgate.dev.bench.accounts import AccountSizes, lane_ratio
-from headgate.dev.bench.accounts_process import BURST, PER_MINUTE
+from headgate.dev.bench.sending.accounts import AccountSizes, lane_ratio
+from headgate.dev.bench.sending.accounts_process import BURST, PER_MINUTE
 
 __all__ = ["on_server"]
 

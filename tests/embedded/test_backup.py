@@ -16,10 +16,10 @@ from headgate.storage.backup.restore import restore
 from headgate.storage.describe import describe_schema
 from headgate.storage.migrate import schema_status
 from headgate.testing.simulator import Theatre, fanout_for, listings_for
-from headgate.testing.simulator.fanout import Fanout
-from headgate.testing.simulator.listings import ListingPlay
-from headgate.testing.simulator.play import Play
-from headgate.testing.simulator.scripts import script_for
+from headgate.testing.simulator.listings.play import ListingPlay
+from headgate.testing.simulator.sending.fanout import Fanout
+from headgate.testing.simulator.streams.play import Play
+from headgate.testing.simulator.streams.scripts import script_for
 
 
 def _names(folder: Path) -> list[str]:

@@ -20,10 +20,10 @@ from headgate.kernel.settings import load_settings
 from headgate.lanes.links import AccountRef
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
 from headgate.testing.listener import LinkListener
-from headgate.testing.simulator.checks import check_always, check_rest
-from headgate.testing.simulator.database import SHADOW_NOW, StagedDatabase
-from headgate.testing.simulator.lines import Lines
-from headgate.testing.simulator.theatre import at_database
+from headgate.testing.simulator.engine.database import SHADOW_NOW, StagedDatabase
+from headgate.testing.simulator.engine.lines import Lines
+from headgate.testing.simulator.engine.theatre import at_database
+from headgate.testing.simulator.streams.checks import check_always, check_rest
 
 HEARTBEAT_S = 5.0
 MAX_STEPS = 400

@@ -24,7 +24,7 @@ from headgate.storage.channels.requests import ScanWish
 from headgate.storage.jobs.dead_letters import list_dead_letters
 from headgate.testing import file_of
 from headgate.testing.platform.faults import FaultRates
-from headgate.testing.simulator.person import DIRECTIONS, LAYERS
+from headgate.testing.simulator.streams.person import DIRECTIONS, LAYERS
 
 pytestmark = pytest.mark.once
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from headgate.testing.platform.errors import SimTimeout
 from headgate.testing.platform.faults import FaultRates
-from headgate.testing.simulator.fanout import Fanout, FanoutEvent, FanoutOutcome, FanoutScript
-from headgate.testing.simulator.theatre import Theatre
+from headgate.testing.simulator.engine.theatre import Theatre
+from headgate.testing.simulator.sending.fanout import Fanout, FanoutEvent, FanoutOutcome, FanoutScript
 
 Doing = Callable[[Fanout], Awaitable[None]]
 

@@ -24,7 +24,7 @@ from headgate.outflow.reminders.runs import make_run
 from headgate.outflow.sending.hold import SEND, wake_sender
 from headgate.storage.jobs import engine
 from headgate.testing import PRESETS, SimulatedConnector, World
-from headgate.testing.simulator.fanout import plan_runs
+from headgate.testing.simulator.sending.fanout import plan_runs
 
 NINE = 9
 PACED = LaneDefault(per_minute=240, burst=3)

@@ -11,8 +11,8 @@ from headgate.outflow.sending.message_sender import SEND_TIMEOUT_S, SETTLE_S
 from headgate.testing.platform.errors import SimFlood
 from headgate.testing.platform.profiles import PRESETS, plain
 from headgate.testing.simulator import Theatre
-from headgate.testing.simulator.fanout import START, Fanout, FanoutEvent, FanoutScript
-from headgate.testing.simulator.stage import AT_WORK
+from headgate.testing.simulator.engine.stage import AT_WORK
+from headgate.testing.simulator.sending.fanout import START, Fanout, FanoutEvent, FanoutScript
 
 pytestmark = pytest.mark.once
 

@@ -17,7 +17,7 @@ from headgate.outflow.sending.batch import BATCH_S
 from headgate.storage.sending.sending import set_group_concurrency
 from headgate.testing.platform.profiles import plain
 from headgate.testing.simulator import Theatre
-from headgate.testing.simulator.fanout import START, Fanout, FanoutScript
+from headgate.testing.simulator.sending.fanout import START, Fanout, FanoutScript
 
 pytestmark = pytest.mark.once
 

@@ -15,7 +15,7 @@ from headgate.outflow.sending.pace import PaceWish, change_pace
 from headgate.storage.channels.channels import list_accounts
 from headgate.testing.platform.profiles import plain
 from headgate.testing.simulator import Theatre
-from headgate.testing.simulator.fanout import START, Fanout, FanoutScript
+from headgate.testing.simulator.sending.fanout import START, Fanout, FanoutScript
 
 pytestmark = pytest.mark.once
 

@@ -10,7 +10,7 @@ from mutants import CAUGHT_BY, Mutant, proof_survives_a_reconnect, switches_are_
 
 from headgate.testing.platform.faults import FaultRates
 from headgate.testing.simulator import Script, Theatre, script_for
-from headgate.testing.simulator.stage import Perils, Stuck
+from headgate.testing.simulator.engine.stage import Perils, Stuck
 
 pytestmark = pytest.mark.once
 

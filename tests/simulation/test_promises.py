@@ -11,7 +11,7 @@ from headgate.testing import PRESETS
 from headgate.testing.platform.faults import FaultRates
 from headgate.testing.platform.profiles import plain
 from headgate.testing.simulator import FanoutScript, ListingScript, Theatre, script_for
-from headgate.testing.simulator.stage import Perils
+from headgate.testing.simulator.engine.stage import Perils
 
 pytestmark = pytest.mark.once
 

@@ -20,7 +20,7 @@ from headgate.outflow.sending.pace import PaceWish, change_pace
 from headgate.storage.channels.channels import list_accounts
 from headgate.testing import PRESETS
 from headgate.testing.platform.errors import SimTimeout
-from headgate.testing.simulator.fanout_plan import plan_runs
+from headgate.testing.simulator.sending.plan import plan_runs
 
 UNSURE = PRESETS["plain"].but(dedupe=DedupeWindow("none"))
 """A platform that takes the same message twice: one without an answer stays uncertain."""

@@ -204,29 +204,29 @@ def _measure_jobs(*, count: int = 20_000, rounds: int = 3, pickups: int = 200) -
 
 def _measure_sweep(*, topics: int = 1_086, channels: int = 50, changed: int = 40) -> Report:
     from headgate.dev.bench.measuring import run_quickly
-    from headgate.dev.bench.sweep import SweepSizes, measure_sweep
+    from headgate.dev.bench.streams.sweep import SweepSizes, measure_sweep
 
     return run_quickly(measure_sweep(SweepSizes(topics=topics, channels=channels, changed=changed)))
 
 
 def _measure_plan(*, streams: int = 1_000_000, plans: int = 400) -> Report:
     from headgate.dev.bench.measuring import run_quickly
-    from headgate.dev.bench.plan import PlanSizes, measure_plan
+    from headgate.dev.bench.streams.plan import PlanSizes, measure_plan
 
     return run_quickly(measure_plan(PlanSizes(streams=streams, plans=plans)))
 
 
 def _measure_ingest(*, messages: int = 20_000, rounds: int = 3, live: int = 300) -> Report:
-    from headgate.dev.bench.ingest import IngestSizes, measure_ingest
     from headgate.dev.bench.measuring import run_quickly
+    from headgate.dev.bench.streams.ingest import IngestSizes, measure_ingest
 
     return run_quickly(measure_ingest(IngestSizes(messages=messages, rounds=rounds, live=live)))
 
 
 def _measure_fanout(*, targets: int = 1_000, messages: int = 20_000, rounds: int = 3) -> Report:
-    from headgate.dev.bench.fanout import FanoutSizes, measure_fanout
     from headgate.dev.bench.measuring import run_quickly
-    from headgate.dev.bench.paced import measure_paced
+    from headgate.dev.bench.sending.fanout import FanoutSizes, measure_fanout
+    from headgate.dev.bench.sending.paced import measure_paced
 
     # The stage directs the plain loop, whose queue it can see.
     paced = asyncio.run(measure_paced(targets))
@@ -236,37 +236,37 @@ def _measure_fanout(*, targets: int = 1_000, messages: int = 20_000, rounds: int
 def _measure_accounts(
     *, accounts: list[int] | None = None, seconds: float = 9.0, long_seconds: float = 50.0
 ) -> Report:
-    from headgate.dev.bench.accounts import AccountSizes, measure_accounts
     from headgate.dev.bench.measuring import run_quickly
+    from headgate.dev.bench.sending.accounts import AccountSizes, measure_accounts
 
     numbers = tuple(accounts) if accounts else AccountSizes().accounts
     return run_quickly(measure_accounts(AccountSizes(numbers, seconds=seconds, long_seconds=long_seconds)))
 
 
 def _measure_chapters(*, series: int = 1_000, chapters: int = 200, rounds: int = 3) -> Report:
-    from headgate.dev.bench.chapters import ChapterSizes, measure_chapters
+    from headgate.dev.bench.listings.chapters import ChapterSizes, measure_chapters
     from headgate.dev.bench.measuring import run_quickly
 
     return run_quickly(measure_chapters(ChapterSizes(series=series, chapters=chapters, rounds=rounds)))
 
 
 def _measure_feeds(*, feeds: int = 1_000, entries: int = 30) -> Report:
-    from headgate.dev.bench.feeds import FeedSizes, measure_feeds
+    from headgate.dev.bench.listings.feeds import FeedSizes, measure_feeds
     from headgate.dev.bench.measuring import run_quickly
 
     return run_quickly(measure_feeds(FeedSizes(feeds=feeds, entries=entries)))
 
 
 def _measure_poll(*, series: int = 10_000, changed: int = 20) -> Report:
+    from headgate.dev.bench.listings.poll import PollSizes, measure_poll
     from headgate.dev.bench.measuring import run_quickly
-    from headgate.dev.bench.poll import PollSizes, measure_poll
 
     return run_quickly(measure_poll(PollSizes(series=series, changed=changed)))
 
 
 def _measure_listen(*, hours: float = 4.0) -> Report:
-    from headgate.dev.bench.listen import measure_listen
     from headgate.dev.bench.measuring import run_quickly
+    from headgate.dev.bench.streams.listen import measure_listen
 
     return run_quickly(measure_listen(hours=hours))
 

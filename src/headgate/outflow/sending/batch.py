@@ -1,9 +1,8 @@
-"""A turn: one run of one account sends a few messages, in rounds.
+"""A batch: one run of one account sends a few messages, in rounds.
 
-A round takes permits, marks the next messages as about to be sent in the statement that writes what came of
-the last ones, and sends them at their permits' times. The messages of a group go one after the other, a few
-groups at once. Whatever ends a turn (its time, the close of the window, a pause, a limit, a lost lease), the
-database knows of every message what is known.
+A round takes permits, marks the next messages as about to be sent in the statement that stores the last
+results, and sends them when their permits are due. Messages of a group go in order, a few groups at once.
+However a batch ends, the state of every message is stored.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ from headgate.storage.sending import sending
 from headgate.storage.sending.sending import DueRun, Mark, NewRound, Result, Share
 
 BATCH_S = 45.0
-"""A turn takes no new permits after so long, so that others have theirs and a restart loses little."""
+"""A batch takes no new permits after this, so that other runs get theirs and a restart loses little."""
 PATIENCE_S = 2.0
-"""So long after its time a slow message keeps the others of its round waiting."""
+"""How long a slow message may hold up the rest of its round."""
 JITTER_S = (0.2, 0.5)
 """The pause between two messages to one group."""
 MAX_WAIT_S = 5.0
@@ -51,7 +50,7 @@ MAX_PACE_S = 60.0
 
 @dataclass
 class SendBatch:
-    """One turn of a run under way."""
+    """Some messages of one run, being sent."""
 
     run: DueRun
     dedupe: DedupeWindow
@@ -66,9 +65,9 @@ class SendBatch:
     groups_at_once: int
     randomness: Randomness
     come_back_s: float | None = None
-    """The pace asks to come back so much later."""
+    """The pace asks to come back after this."""
     ready_in_s: float | None = None
-    """No message of the run can go before; those of other runs may."""
+    """No message of this run can go earlier; other runs may send."""
     trouble: AccountTrouble | None = None
     limits: int = 0
     refused: str = ""
@@ -76,7 +75,7 @@ class SendBatch:
     began_at: datetime = field(init=False)
     _began_s: float = field(init=False)
     _paced_s: float = 0.0
-    """How long nothing but the pace kept messages waiting."""
+    """How long messages waited only for the pace."""
     _stopped: bool = False
     _loaded_at_s: float = 0.0
     _waiting: deque[Group] = field(default_factory=deque[Group])
@@ -94,14 +93,14 @@ class SendBatch:
 
     @property
     def saturated(self) -> bool:
-        """Whether it was the pace that kept the turn from sending more."""
+        """Whether the pace kept the batch from sending more."""
         if self.come_back_s is not None and not self.limits:
             return self.come_back_s <= MAX_PACE_S
         spent_s = self._now_s() - self._began_s
         return spent_s > 0 and self._paced_s >= spent_s / 2
 
     def load(self, shares: Sequence[Share]) -> None:
-        """Take the messages of this turn; those of groups that were begun come first."""
+        """Take the messages of this batch; groups that were begun come first."""
         self._loaded_at_s = self.sender.clock.monotonic()
         groups: dict[int, Group] = {}
         for share in shares:
@@ -112,7 +111,7 @@ class SendBatch:
         self._waiting.extend(groups.values())
 
     async def send(self) -> None:
-        """Send until the turn is over; then wait for what is on its way, and write it down."""
+        """Send until the batch is over; then wait for pending sends and store their results."""
         ends_at_s = self._began_s + BATCH_S
         timekeeper = asyncio.create_task(self.sender.keep_time())
         try:
@@ -130,7 +129,7 @@ class SendBatch:
                 timekeeper.cancel()
 
     def stop(self) -> None:
-        """End the turn now: messages that have not left stay where they are."""
+        """End the batch now; messages that have not left stay planned."""
         self._stopped = True
         for task, (_, pending) in self._pending.items():
             if not pending.called:
@@ -148,7 +147,7 @@ class SendBatch:
             await self._write(())
 
     def _pick(self) -> list[Group]:
-        """Return the groups whose next message may go now or in a moment, who is ready first coming first."""
+        """Return the groups whose next message may go now or in a moment, ordered by when it may."""
         now_s = self._now_s()
         self._open = [group for group in self._open if group.shares]
         while len(self._open) < self.groups_at_once and (group := self._next_waiting(now_s)):
@@ -172,7 +171,7 @@ class SendBatch:
         return None
 
     async def _send_next(self, ready: Sequence[Group], ends_at_s: float) -> bool:
-        """Send the next message of each group that is ready by the time of a permit; tell whether any was."""
+        """Send the next message of each group that is ready when a permit is due; return whether any was."""
         ready = [group for group in ready if not group.next.doubtful or await self._is_clear(group)]
         ready = await self._prepare(ready)
         if not (ready and await self._upload(ready) and await self._get_permits(ends_at_s)):
@@ -188,19 +187,18 @@ class SendBatch:
         self._marking = [group.next for group in chosen]
         marked = await self._write([group.next.mark for group in chosen])
         if self._stopped:
-            # The worker stops, or the lease is another's: nothing that was marked leaves any more.
-            return False
+            return False  # The worker stops or lost the lease, so marked messages stay.
         self._marking = ()
         for group in chosen:
             permit = self.permits.take()
             if group.next.place in marked:
                 self._start(group, permit)
         if len(marked) < len(chosen):
-            self._stopped = True  # The run was paused or cancelled, or another sender told of a message.
+            self._stopped = True  # The run was paused or cancelled, or another sender settled a message.
         return True
 
     async def _is_clear(self, group: Group) -> bool:
-        """Tell whether a doubtful message may be sent; one that may have been sent long ago is looked for."""
+        """Return whether a doubtful message may be sent again; search the history for an old one."""
         clear = self._now_s() < self._repeat_until_s(group.next)
         if not clear:
             await self._search_history(group)
@@ -210,7 +208,7 @@ class SendBatch:
         return self._loaded_at_s + repeat_for_s(self.dedupe, age_s=share.doubt_age_s or 0.0)
 
     async def _search_history(self, group: Group) -> None:
-        """Settle a doubtful message by the target's history: it was sent, or nobody can tell."""
+        """Settle a doubtful message by the target's history: it was sent, or it stays uncertain."""
         share = group.next
         try:
             found = await self.hold.keep_through(
@@ -227,7 +225,7 @@ class SendBatch:
             group.shares.clear()
 
     async def _prepare(self, ready: Sequence[Group]) -> list[Group]:
-        """Prepare targets to which nothing was sent yet; whoever cannot be reached is left out."""
+        """Prepare new targets; leave out those that cannot be reached."""
         if all(self.preparing.knows(group.next.target_key) for group in ready):
             return list(ready)
         left = len(self._open) + len(self._waiting)
@@ -251,7 +249,7 @@ class SendBatch:
         return [group for group in ready if group.shares and group.next.target_key in outcome.prepared]
 
     async def _give_up(self, group: Group, error: WorkError) -> None:
-        """Fail a delivery; a message of it that may have been sent is settled first."""
+        """Fail a delivery, but settle a doubtful message of it first."""
         if group.next.doubtful:
             await self._search_history(group)
             return
@@ -261,7 +259,7 @@ class SendBatch:
         group.shares.clear()
 
     async def _upload(self, ready: Sequence[Group]) -> bool:
-        """Have the files of the next messages on the platform."""
+        """Upload the files of the next messages."""
         for media_id in self.uploads.missing(group.next.media_id for group in ready):
             try:
                 await self.hold.keep_through(self.uploads.upload(media_id))
@@ -271,13 +269,13 @@ class SendBatch:
                 self._halt(error)
                 break
         for group in ready:
-            # Nothing of the run is sent any more, so no repeat will tell.
+            # The run sends nothing more, so no repeat will settle it.
             if self.refused and group.next.doubtful:
                 await self._search_history(group)
         return not self._stopped
 
     async def _get_permits(self, ends_at_s: float) -> bool:
-        """Have permits in hand; the turn is over when there are none and it is late, or the pace says so."""
+        """Get permits; the batch ends if it is late and has none, or if the pace says so."""
         if self.permits.in_hand():
             return True
         if self._now_s() >= ends_at_s:
@@ -309,7 +307,7 @@ class SendBatch:
         self._pending[asyncio.create_task(self.sender.send(self.link, pending))] = (group, pending)
 
     def _part(self, share: Share) -> Part:
-        # The moment at which the group's turn came: every repeat of a message says the same.
+        # Use the start of the delivery, so that every repeat of a message has the same text.
         values = Values.at(
             share.started_at,
             zone=self.run.zone,
@@ -326,7 +324,7 @@ class SendBatch:
         asked_at_s = self._now_s()
         lease = self.hold.lease
         new = NewRound(self.run.id, lease.name, lease.token, self._results, marks)
-        # To the end: whoever is cancelled meanwhile must not undo marks before they are made.
+        # Finish the statement even when cancelled: its marks must not be undone.
         written = await to_the_end(self.rounds.write(new))
         self._results = []
         if written.held:
@@ -336,12 +334,11 @@ class SendBatch:
         return written.marked
 
     async def _wait_for_ready(self, ends_at_s: float) -> bool:
-        """Wait for the next group that may go on; false if there is none, or not soon."""
+        """Wait for the next group that may send; false if there is none soon."""
         if self._results:
             await self._write(())
         now_s = self._now_s()
         begun = [group for group in self._open if group.shares]
-        # Groups without a place wait for those that have one.
         candidates = begun if len(begun) >= self.groups_at_once else [*begun, *self._waiting]
         times_s = [group.ready_at_s for group in candidates]
         if not times_s:
@@ -354,7 +351,7 @@ class SendBatch:
         return await self.hold.keep()
 
     async def _wait_for_answers(self) -> None:
-        """Wait until all have landed; one that is slow keeps the others waiting for a moment only."""
+        """Wait for all pending sends, but only briefly for a slow one."""
         began_s = self._now_s()
         wait_s = max(0.0, self._last_due_s - began_s)
         await self.sender.clock.wait(self._pending, wait_s + PATIENCE_S)
@@ -362,7 +359,7 @@ class SendBatch:
         await self._collect()
 
     async def _collect(self) -> None:
-        """Take what has landed, and act on it."""
+        """Collect finished sends and act on their results."""
         for task in [task for task in self._pending if task.done()]:
             group, pending = self._pending.pop(task)
             group.in_flight = False
@@ -383,13 +380,13 @@ class SendBatch:
             group.shares[0] = share._replace(attempts=result.attempts)
             group.ready_at_s = now_s + (result.retry_s or 0.0)
         else:
-            # Failed, uncertain or in doubt: nothing more for this group in this turn.
+            # Failed, uncertain or in doubt: send nothing more to this group in this batch.
             group.shares.clear()
         if isinstance(end.error, RateLimited | AccountTrouble):
             self._halt(end.error)
 
     def _halt(self, error: WorkError) -> None:
-        """End the turn for a reason that concerns the account, its pace, or the whole run."""
+        """End the batch for a reason that concerns the account, its pace, or the whole run."""
         self._stopped = True
         if isinstance(error, RateLimited):
             self.limits += 1

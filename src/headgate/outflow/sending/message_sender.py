@@ -1,8 +1,8 @@
 """One message on its way: when it may go, what its answer means, and what is left in doubt.
 
 A message is marked as about to be sent before the call, and the mark is kept until there is a definite
-answer. So whoever comes later knows every message that may have been sent, and for how long such a call can
-still be under way: no permit outlives `SETTLE_S`, and no call its time-out.
+answer. So a later sender knows every message that may have been sent, and how long its call can still be
+under way: no permit outlives `SETTLE_S`, and no call its timeout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headgate.storage.sending.sending import Result, Share
 SEND_TIMEOUT_S = 8.0
 """Shorter than the lease: a call that began under it ends soon after it."""
 SETTLE_S = HORIZON_S + MAX_GRACE_S + SEND_TIMEOUT_S
-"""So long after it was marked a message may still be on its way."""
+"""How long after its mark a message may still be on its way."""
 REPEAT_MARGIN_S = 20.0
 """A repeat must arrive well inside the platform's dedupe window."""
 RETRY = RetryPolicy(max_attempts=3)
@@ -39,18 +39,18 @@ class PendingSend:
     part: Part
     permit: Permit
     last: bool
-    """Its delivery is complete with it."""
+    """It completes its delivery."""
     fresh_upload: bool = True
-    """Its file was uploaded just now, so that its being gone would be the target's."""
+    """Its file was just uploaded, so `Gone` means the target."""
     repeat_until_s: float | None = None
     """When a repeat would leave the platform's dedupe window; none for a message that was never tried."""
     called: bool = False
-    """It has left, and cannot be called back any more."""
+    """The call has begun and cannot be undone."""
     overdue: bool = False
-    """There was no answer in time, and nobody waits for it any more."""
+    """No answer came in time."""
 
     def outcome(self, task: asyncio.Task[SendOutcome]) -> SendOutcome:
-        """Return what came of it when its task has ended; one cancelled before its call has sent nothing."""
+        """Return the outcome of a finished task; one cancelled before its call has sent nothing."""
         if not task.cancelled():
             return task.result()
         if self.called:
@@ -59,7 +59,7 @@ class PendingSend:
 
 
 class SendOutcome(NamedTuple):
-    """What came of a flight; an error that concerns the account or its pace is handed on."""
+    """The result of a send, with any error that concerns the account or its pace."""
 
     result: Result
     error: WorkError | None = None
@@ -88,7 +88,7 @@ def in_doubt(share: Share, error: str) -> Result:
 
 
 def lost(share: Share, error: str) -> Result:
-    """Return the result of a message that cannot be sent; after an earlier try nobody knows."""
+    """Return the result of a message that cannot be sent; uncertain if it was tried before."""
     state = "uncertain" if share.doubtful else "failed"
     return Result(share.delivery, share.number, state, share.attempts + 1, error=error, delivery_state=state)
 
@@ -105,10 +105,10 @@ class MessageSender:
     _calls: dict[asyncio.Task[Any], tuple[float, PendingSend]] = field(
         default_factory=dict["asyncio.Task[Any]", tuple[float, PendingSend]]
     )
-    """The calls under way, each with the time at which nobody waits for its answer any more."""
+    """Calls under way, each with its deadline."""
 
     async def keep_time(self) -> None:
-        """End calls that get no answer in time, for ever: one bell for all costs less than one for each."""
+        """Time out calls without an answer; one timer for all costs less than one for each."""
         while True:
             now_s = self.clock.monotonic()
             for task, (ends_s, pending) in list(self._calls.items()):
@@ -116,7 +116,7 @@ class MessageSender:
                     del self._calls[task]
                     pending.overdue = True
                     task.cancel()
-            # A call that begins meanwhile cannot be late before.
+            # A call that begins now cannot time out earlier.
             first_s = min((ends_s for ends_s, _ in self._calls.values()), default=now_s + SEND_TIMEOUT_S)
             await self.clock.sleep(first_s - now_s)
 
@@ -148,7 +148,7 @@ class MessageSender:
         try:
             return await link.send(pending.share.target_key, pending.part, key=pending.share.key)
         except asyncio.CancelledError:
-            # Unless somebody else has cancelled it too.
+            # Pass on a cancellation that came from elsewhere.
             if pending.overdue and task.uncancel() == 0:
                 raise TimeoutError from None
             raise
@@ -194,7 +194,7 @@ class MessageSender:
 
 
 async def search_history(links: Links, account: AccountRef, share: Share, *, last: bool) -> Result:
-    """Look for a message in its target's history; it stays uncertain if the platform does not have it."""
+    """Search the target's history for a message; it stays uncertain if it is not there."""
     try:
         async with links.call(account, "read") as link:
             found = await link.find_sent(share.target_key, key=share.key, since=share.started_at)

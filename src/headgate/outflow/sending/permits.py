@@ -1,4 +1,4 @@
-"""Permits in hand: as many at once as the pace makes worth asking for."""
+"""Permits, asked for in numbers that suit the pace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headgate.lanes import Lanes
 
 MAX = 60
 MANY = 240
-"""So many only for an account that used up its last stock within `SOON_S`, long before permits lapse."""
+"""Only for an account that used up its last permits within `SOON_S`, long before they lapse."""
 SOON_S = 0.5
 
 
@@ -30,7 +30,7 @@ class PermitPool:
     kind: CallKind
     few: int
     wishes: dict[tuple[str, CallKind], int] = field(default_factory=dict[tuple[str, CallKind], int])
-    """How many each account last found worth asking for, which its next turn begins with."""
+    """How many each account last asked for; its next batch begins with that."""
     _permits: deque[Permit] = field(default_factory=deque[Permit])
     _filled_at_s: float = float("-inf")
 

@@ -1,4 +1,4 @@
-"""The targets that a turn has in hand, and what a platform needs once before sends to them."""
+"""The targets of a batch, and the preparation that some platforms need before a first send."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Group:
     ready_at_s: float
     in_flight: bool = False
     failures: int = 0
-    """How often its preparation failed in this turn."""
+    """How often its preparation failed in this batch."""
 
     @property
     def next(self) -> Share:

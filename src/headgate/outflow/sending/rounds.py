@@ -50,7 +50,7 @@ class RoundWriter:
         """Write a round; return when it is committed."""
         written: asyncio.Future[Round] = asyncio.get_running_loop().create_future()
         self._waiting.append((new, written))
-        # One that has ended is in the set a moment longer: who comes then must not wait for it.
+        # A finished writer stays in the set for a moment; do not count on it.
         if sum(not writer.done() for writer in self._writers) < AT_ONCE:
             writer = asyncio.create_task(self._write_waiting())
             self._writers.add(writer)
@@ -58,7 +58,7 @@ class RoundWriter:
         return await written
 
     async def _write_waiting(self) -> None:
-        """Write until nobody waits, on one connection, which knows the statement by then."""
+        """Write until none is waiting, on one connection that has the statement prepared."""
         while batch := self._take_batch():
             try:
                 async with self.database.autocommit() as tx:
@@ -66,7 +66,7 @@ class RoundWriter:
                         await self._write_batch(tx, batch)
                         batch = self._take_batch()
             except asyncio.CancelledError:
-                # Whoever waits must not wait for ever.
+                # Release the waiters, or they would wait forever.
                 for _, written in (*batch, *self._waiting):
                     written.cancel()
                 raise

@@ -1,7 +1,7 @@
-"""The one sender of each account, wherever the workers are: reminders, test sends, and whatever else is sent.
+"""The one sender of each account, across all workers.
 
-One keyed job an account serves its runs in turn, a few messages each time, under a lease whose end is checked
-right before every call. All that it knows is in the database: a deploy, a pause and a kill -9 are the same.
+One keyed job per account sends its runs in batches, under a lease that is checked right before every call.
+All its state is in the database, so a deploy, a pause and a kill -9 are the same.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from headgate.storage.sending.sending import DueRun, SenderRow, Share
 from headgate.storage.streams.watches import get_watcher
 
 LOADED = 3000
-"""Deliveries that a turn takes in hand; what it does not come to is the next one's."""
+"""Deliveries that a batch loads; the next batch takes what is left."""
 INACTIVE_S = 60.0
-"""So long until it is looked again whether an account can be asked what became of its messages."""
+"""How often to check whether an inactive account can settle its doubtful messages."""
 PERSISTENT = RetryPolicy(max_attempts=20, longest_delay_s=300.0)
 """A network that is away for an hour must not end a run."""
 
@@ -66,7 +66,7 @@ class SenderRows:
 
 @dataclass(frozen=True)
 class SenderPlan:
-    """What a job finds to do: a run whose turn it is, and runs that ended with messages in doubt."""
+    """What a job has to do: the next run, and runs that ended with messages in doubt."""
 
     run: DueRun | None
     opened: Sequence[DueRun]
@@ -94,7 +94,7 @@ class Sender:
     )
     """The targets that each open connection knows."""
     _wishes: dict[tuple[str, CallKind], int] = field(default_factory=dict[tuple[str, CallKind], int])
-    """How many permits at once each account was last found worth."""
+    """How many permits each account last asked for at once."""
     _rounds: RoundWriter | None = None
 
     def kind(self) -> Kind[UUID]:
@@ -109,13 +109,13 @@ class Sender:
         )
 
     async def send(self, job: Job[UUID]) -> None:
-        """Serve one run of the account for a while, and see to those whose window has closed."""
+        """Send a batch of one run, and end runs whose window has closed."""
         async with job.database.autocommit() as tx:
             watcher = await get_watcher(tx, job.key)
         if watcher is None:
             return
         account = AccountRef(watcher.id, watcher.platform, watcher.name, watcher.established, watcher.sign_in)
-        # Whoever lacks the connector leaves the work to others before anything is taken.
+        # A worker without the connector leaves the job to others.
         self.links.manifest(account.platform)
         lease = await take_lease(
             job.database,
@@ -152,7 +152,7 @@ class Sender:
                 await self._end(tx, account, plan, batch)
             raise ComeBackLater(min(come_back_s, self._until_close_s(plan)))
         async with job.finish() as tx:
-            # A pace that was changed since the plan was made is tried at once.
+            # Try a pace that changed since the plan was made at once.
             rests = rests and await sending.lock_pace(tx, account.id) == plan.sender.pace_seq
             await self._end(tx, account, plan, batch)
             if rests:
@@ -162,7 +162,7 @@ class Sender:
                 await wake_sender(tx, account.id)
 
     async def _plan(self, database: Database, account: AccountRef, *, active: bool) -> SenderPlan:
-        """Close what is to be closed, and choose whose turn it is."""
+        """Close runs whose window is over, and choose the next run."""
         now = self.clock.now()
         async with database.transaction() as tx:
             if not active:
@@ -211,7 +211,7 @@ class Sender:
     async def _settle(
         self, database: Database, account: AccountRef, plan: SenderPlan, *, active: bool
     ) -> float | None:
-        """Find out about messages of runs that have ended; returns when to come back for the rest."""
+        """Settle the doubtful messages of ended runs; return when to come back for the rest."""
         late_s: float | None = None
         for run in plan.doubtful:
             if not active:
@@ -251,7 +251,7 @@ class Sender:
             finally:
                 watch.cancel()
         else:
-            # Others of the account may still be on their way; with them there would be too many at once.
+            # Sends of an earlier batch may still be under way and fill the limit.
             batch.come_back_s = plan.in_flight.settles_in_s
         return batch
 
@@ -300,10 +300,10 @@ class Sender:
         return PermitPool(self.lanes, self.clock, str(account.id), kind, few, self._wishes)
 
     async def _end(self, tx: Tx, account: AccountRef, plan: SenderPlan, batch: SendBatch | None) -> None:
-        """Write down what the turn has come to; a person may have paused or cancelled the run meanwhile."""
+        """Store the result of the batch; someone may have paused or cancelled the run meanwhile."""
         now = self.clock.now()
         if batch is not None and batch.saturated:
-            # Before the run is locked, as by whoever changes the pace.
+            # Lock the pace before the run, in the same order as a change of pace.
             await sending.note_saturated(tx, account.id, since=batch.began_at, until=now)
         run = await sending.lock_run(tx, plan.run.id) if plan.run is not None else None
         if run is None:

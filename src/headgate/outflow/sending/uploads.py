@@ -15,12 +15,12 @@ from headgate.storage.sending import sending
 from headgate.storage.sending.sending import Uploaded
 
 RENEW_BEFORE = timedelta(minutes=5)
-"""A handle that lapses so soon is renewed before it is used, or in the second half of a shorter life."""
+"""Renew a handle that expires within this time, or in the second half of a shorter life."""
 
 
 @dataclass
 class UploadCache:
-    """The handles of an account's files during a turn."""
+    """The handles of an account's files during a batch."""
 
     account: AccountRef
     links: Links
@@ -66,7 +66,7 @@ class UploadCache:
         return self._handles[media_id].handle
 
     def is_fresh(self, media_id: UUID) -> bool:
-        """Tell whether the file was uploaded in this turn."""
+        """Return whether the file was uploaded in this batch."""
         return media_id in self._fresh
 
     async def forget(self, media_id: UUID) -> None:

@@ -219,7 +219,7 @@ async def is_due(tx: Tx, account_id: UUID, *, now: datetime) -> bool:
 
 
 async def begin_batch(tx: Tx, run_id: UUID, *, now: datetime) -> bool:
-    """Begin a run's turn; false if it does not go on any more."""
+    """Begin a batch of a run; false if the run has stopped."""
     return await tx.execute(Q["begin_batch"], run_id=run_id, now=now) == 1
 
 

@@ -68,7 +68,7 @@ for update of r
 select exists (select from run where account_id = %(account_id)s and due_at <= %(now)s)
 
 -- name: begin_batch
--- It is this run's turn.
+-- This run sends next.
 update run
 set state = 'running', reason = '', served_at = %(now)s, started_at = coalesce(started_at, %(now)s)
 where id = %(run_id)s and state in ('waiting', 'running')

@@ -13,9 +13,9 @@ from datetime import datetime
 from headgate.kernel.randomness import Randomness
 from headgate.testing.content.content import Generated, Shape
 from headgate.testing.content.seeds import derive, derive_seed
-from headgate.testing.platform.positions import PositionScale, to_ms
 from headgate.testing.platform.profiles import Profile
-from headgate.testing.platform.rows import Row
+from headgate.testing.platform.streams.positions import PositionScale, to_ms
+from headgate.testing.platform.streams.rows import Row
 
 BUCKET_MS = 3_600_000
 LOOK_BACK_MS = BUCKET_MS

@@ -27,14 +27,14 @@ from headgate.testing.platform.errors import (
     SimTimeout,
 )
 from headgate.testing.platform.faults import FLOOD_S
-from headgate.testing.platform.live import Connection, Delivery
 from headgate.testing.platform.outbox import accept_send, accept_upload, find_group, find_in_history
 from headgate.testing.platform.places import SimGroup, validators_of
 from headgate.testing.platform.platform_state import PlatformState
-from headgate.testing.platform.positions import from_ms
-from headgate.testing.platform.reading import PageRequest, head_of, page_of
-from headgate.testing.platform.rows import Row, write_row
-from headgate.testing.platform.streams import Stream
+from headgate.testing.platform.streams.live import Connection, Delivery
+from headgate.testing.platform.streams.positions import from_ms
+from headgate.testing.platform.streams.reading import PageRequest, head_of, page_of
+from headgate.testing.platform.streams.rows import Row, write_row
+from headgate.testing.platform.streams.stream import Stream
 
 T = TypeVar("T")
 

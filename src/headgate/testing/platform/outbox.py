@@ -9,7 +9,7 @@ from headgate.testing.platform.call_log import Call
 from headgate.testing.platform.errors import SimBadRequest, SimDuplicate, SimMediaLapsed, SimNotFound
 from headgate.testing.platform.places import GroupMessage, SimGroup, Upload
 from headgate.testing.platform.platform_state import PlatformState
-from headgate.testing.platform.positions import to_ms
+from headgate.testing.platform.streams.positions import to_ms
 
 
 def find_group(world: PlatformState, *, account: str, key: str) -> SimGroup:

@@ -13,14 +13,14 @@ from headgate.testing.content.seeds import derive, derive_seed
 from headgate.testing.platform.call_log import CallLog
 from headgate.testing.platform.errors import SimNotFound
 from headgate.testing.platform.faults import NONE, FaultRates, Faults
-from headgate.testing.platform.file_links import FileLinks
-from headgate.testing.platform.live import Connection
 from headgate.testing.platform.odd_answers import OnList, OnMessage, fetch_plainly, list_plainly
 from headgate.testing.platform.places import Chapters, Listing, SimAccount, SimGroup, Upload
-from headgate.testing.platform.positions import COMPACT, SNOWFLAKE, PositionScale, to_ms
 from headgate.testing.platform.profiles import Profile, plain
-from headgate.testing.platform.rows import Row, tell_message
-from headgate.testing.platform.streams import Stream
+from headgate.testing.platform.streams.file_links import FileLinks
+from headgate.testing.platform.streams.live import Connection
+from headgate.testing.platform.streams.positions import COMPACT, SNOWFLAKE, PositionScale, to_ms
+from headgate.testing.platform.streams.rows import Row, tell_message
+from headgate.testing.platform.streams.stream import Stream
 from headgate.testing.platform.timeline import Timeline
 
 PointHook = Callable[[str], Awaitable[None]]

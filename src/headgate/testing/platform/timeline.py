@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from headgate.testing.content.activity import LOOK_BACK_MS
-from headgate.testing.platform.live import Connection, Happening
-from headgate.testing.platform.streams import Stream
+from headgate.testing.platform.streams.live import Connection, Happening
+from headgate.testing.platform.streams.stream import Stream
 
 MAX_SILENCE_MS = 6 * 3_600_000
 """A connection that was not served for so long is ended, as platforms do."""

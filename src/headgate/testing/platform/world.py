@@ -24,12 +24,12 @@ from headgate.testing.content.content import (
 from headgate.testing.content.seeds import derive_seed
 from headgate.testing.content.themes import THEMES
 from headgate.testing.platform.errors import SimNotFound
-from headgate.testing.platform.live import Happening
 from headgate.testing.platform.places import AccountState
 from headgate.testing.platform.platform_state import PlatformState
-from headgate.testing.platform.positions import to_ms
-from headgate.testing.platform.rows import Row
-from headgate.testing.platform.streams import Stream
+from headgate.testing.platform.streams.live import Happening
+from headgate.testing.platform.streams.positions import to_ms
+from headgate.testing.platform.streams.rows import Row
+from headgate.testing.platform.streams.stream import Stream
 
 _SOON_MS = 60_000
 

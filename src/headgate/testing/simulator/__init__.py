@@ -3,12 +3,12 @@
 A seed decides everything: who goes on, what fails, who dies. A failing seed is replayed with one command.
 """
 
-from headgate.testing.simulator.fanout import Fanout, FanoutOutcome, FanoutScript
-from headgate.testing.simulator.listings import ListingOutcome, ListingPlay, ListingScript
-from headgate.testing.simulator.play import Play, PlayOutcome, Script
-from headgate.testing.simulator.process import Product, ProductFactory
-from headgate.testing.simulator.scripts import FAULTS, fanout_for, listings_for, script_for
-from headgate.testing.simulator.theatre import Theatre, open_theatre
+from headgate.testing.simulator.engine.process import Product, ProductFactory
+from headgate.testing.simulator.engine.theatre import Theatre, open_theatre
+from headgate.testing.simulator.listings.play import ListingOutcome, ListingPlay, ListingScript
+from headgate.testing.simulator.sending.fanout import Fanout, FanoutOutcome, FanoutScript
+from headgate.testing.simulator.streams.play import Play, PlayOutcome, Script
+from headgate.testing.simulator.streams.scripts import FAULTS, fanout_for, listings_for, script_for
 
 __all__ = [
     "FAULTS",

@@ -1,0 +1,1 @@
+"""Benchmarks of polling listings and feeds."""

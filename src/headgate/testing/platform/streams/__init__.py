@@ -1,0 +1,1 @@
+"""The messages of the simulated platform: storing, reading and delivering them."""

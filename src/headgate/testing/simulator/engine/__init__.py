@@ -1,0 +1,1 @@
+"""What every simulation runs on: the stage, its processes, and its database."""

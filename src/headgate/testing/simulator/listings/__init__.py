@@ -1,0 +1,1 @@
+"""Simulations of listings, and their checks."""

@@ -1,0 +1,1 @@
+"""Simulations of sends, and their checks."""

@@ -1,0 +1,1 @@
+"""Simulations of reading streams, and their checks."""
