@@ -21,7 +21,7 @@ from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import RealClock
 from headgate.kernel.settings import load_settings
 from headgate.outflow.reminders.runs import make_run
-from headgate.outflow.sending.hold import SEND, wake_sender
+from headgate.outflow.sending.resting import SEND, wake_sender
 from headgate.storage.jobs import engine
 from headgate.testing import PRESETS, SimulatedConnector, World
 from headgate.testing.simulator.sending.fanout import plan_runs

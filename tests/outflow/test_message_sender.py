@@ -15,9 +15,8 @@ from headgate.domain.pacing import Permit
 from headgate.kernel.clock import VirtualClock
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow.sending.hold import SenderLease
 from headgate.outflow.sending.message_sender import SEND_TIMEOUT_S, MessageSender, PendingSend, SendOutcome
-from headgate.storage.jobs.leases import Lease
+from headgate.storage.jobs.leases import Lease, LeaseKeeper
 from headgate.storage.sending.sending import Share
 
 NOW = datetime(2026, 3, 2, 8, tzinfo=UTC)
@@ -47,6 +46,10 @@ class Platform:
         return Sent(f"{part.text} {key}", NOW)
 
 
+def held_until(deadline_s: float) -> Lease:
+    return Lease("send", uuid4(), "send", 60.0, deadline_s)
+
+
 class SenderBench:
     """A runway whose time is moved by hand."""
 
@@ -54,8 +57,8 @@ class SenderBench:
         self.clock = VirtualClock(NOW)
         lanes = Lanes(NOBODY, self.clock)
         account = AccountRef(uuid4(), "platform", "main", established=True)
-        hold = SenderLease(NOBODY, self.clock, Lease("send", uuid4(), "send", 60.0, deadline_s=60.0))
-        self.sender = MessageSender(account, Links({}, lanes, NOBODY), lanes, self.clock, hold)
+        keeper = LeaseKeeper(NOBODY, self.clock, held_until(60.0))
+        self.sender = MessageSender(account, Links({}, lanes, NOBODY), lanes, self.clock, keeper)
         self.platform = Platform()
         self.timekeeper = asyncio.create_task(self.sender.keep_time())
 
@@ -148,7 +151,7 @@ async def test_a_flight_that_is_cancelled_after_its_call_is_in_doubt() -> None:
 async def test_no_call_begins_when_the_lease_may_be_anothers() -> None:
     bench = SenderBench()
     task = bench.start(bench.pending("lake", in_s=59.5))
-    bench.sender.hold.deadline_s = bench.clock.monotonic() + 59.0
+    bench.sender.keeper = LeaseKeeper(NOBODY, bench.clock, held_until(bench.clock.monotonic() + 59.0))
     await bench.wait(59.5)
     assert task.result().result.state == "planned"
     assert bench.platform.calls == []

@@ -220,3 +220,26 @@ async def test_a_keeper_that_cannot_release_its_lease_leaves_it_to_expire(
         await taken(small, clock, "eve")
     finally:
         await small.close()
+
+
+async def test_a_keeper_does_not_renew_what_a_statement_renewed_in_passing(
+    database: Database, clock: VirtualClock
+) -> None:
+    lease = await taken(database, clock, "ada")
+    async with LeaseKeeper(database, clock, lease) as keeper:
+        await until(lambda: clock.next_wake_s() is not None)
+        clock.advance(9)
+        keeper.renewed(clock.monotonic())
+        clock.advance(9)
+        assert keeper.lease.deadline_s == lease.deadline_s + 9
+        assert keeper.held
+
+
+async def test_a_lease_that_is_released_with_a_transaction_is_free_when_that_commits(
+    database: Database, clock: VirtualClock
+) -> None:
+    async with LeaseKeeper(database, clock, await taken(database, clock, "ada")) as keeper:
+        async with database.transaction() as tx:
+            await keeper.release_with(tx)
+        await taken(database, clock, "eve")
+    assert await take(database, clock, "ada") is None

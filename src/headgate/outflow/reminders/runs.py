@@ -19,7 +19,7 @@ from headgate.outflow.reminders import reminders as reminder_plans
 from headgate.outflow.reminders.drafts import Draft, check_words, draft_of
 from headgate.outflow.sending.controls import no_such_run
 from headgate.outflow.sending.endings import fired
-from headgate.outflow.sending.hold import wake_sender
+from headgate.outflow.sending.resting import wake_sender
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.reminders import reminders

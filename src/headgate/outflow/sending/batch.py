@@ -19,7 +19,6 @@ from headgate.domain.errors import AccountTrouble, Gone, RateLimited, WorkError
 from headgate.domain.pacing import Permit
 from headgate.domain.reminders.templates import Values, fill
 from headgate.kernel.randomness import Randomness
-from headgate.outflow.sending.hold import SenderLease
 from headgate.outflow.sending.message_sender import (
     RETRY,
     MessageSender,
@@ -33,7 +32,7 @@ from headgate.outflow.sending.preparing import Group, Preparing
 from headgate.outflow.sending.rounds import JobRounds
 from headgate.outflow.sending.uploads import UploadCache
 from headgate.storage.database import Database, to_the_end
-from headgate.storage.jobs.leases import LeaseLost
+from headgate.storage.jobs.leases import LeaseKeeper, LeaseLost
 from headgate.storage.sending import sending
 from headgate.storage.sending.sending import DueRun, Mark, NewRound, Result, Share
 
@@ -61,7 +60,7 @@ class SendBatch:
     permits: PermitPool
     database: Database
     rounds: JobRounds
-    hold: SenderLease
+    keeper: LeaseKeeper
     groups_at_once: int
     randomness: Randomness
     come_back_s: float | None = None
@@ -211,9 +210,7 @@ class SendBatch:
         """Settle a doubtful message by the target's history: it was sent, or it stays uncertain."""
         share = group.next
         try:
-            found = await self.hold.keep_through(
-                self.sender.search_history(share, last=len(group.shares) == 1)
-            )
+            found = await self.keeper.run(self.sender.search_history(share, last=len(group.shares) == 1))
         except WorkError as error:
             self._halt(error)
             return
@@ -262,7 +259,7 @@ class SendBatch:
         """Upload the files of the next messages."""
         for media_id in self.uploads.missing(group.next.media_id for group in ready):
             try:
-                await self.hold.keep_through(self.uploads.upload(media_id))
+                await self.keeper.run(self.uploads.upload(media_id))
             except WorkError as error:
                 if error.retryable and not isinstance(error, RateLimited | LeaseLost):
                     raise
@@ -322,13 +319,13 @@ class SendBatch:
     async def _write(self, marks: Sequence[Mark]) -> set[tuple[int, int]]:
         """Write results and marks in one statement, which also renews the lease."""
         asked_at_s = self._now_s()
-        lease = self.hold.lease
+        lease = self.keeper.lease
         new = NewRound(self.run.id, lease.name, lease.token, self._results, marks)
         # Finish the statement even when cancelled: its marks must not be undone.
         written = await to_the_end(self.rounds.write(new))
         self._results = []
         if written.held:
-            self.hold.renewed(asked_at_s)
+            self.keeper.renewed(asked_at_s)
         else:
             self._stopped = True
         return written.marked
@@ -348,7 +345,7 @@ class SendBatch:
             self.ready_in_s = wait_s
             return False
         await self.sender.clock.sleep(wait_s)
-        return await self.hold.keep()
+        return self.keeper.held
 
     async def _wait_for_answers(self) -> None:
         """Wait for all pending sends, but only briefly for a slow one."""

@@ -10,7 +10,7 @@ from headgate.domain.errors import NotFound, UserError
 from headgate.domain.reminders.run_results import DeliveryState, RunState
 from headgate.domain.wall_time import find_zone
 from headgate.outflow.sending.endings import Circumstances, end_run, window_of
-from headgate.outflow.sending.hold import wake_sender
+from headgate.outflow.sending.resting import wake_sender
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.sending import run_controls, run_overview, sending

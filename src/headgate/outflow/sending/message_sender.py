@@ -18,7 +18,7 @@ from headgate.domain.retry import RetryPolicy
 from headgate.kernel.clock import Clock
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
-from headgate.outflow.sending.hold import SenderLease
+from headgate.storage.jobs.leases import LeaseKeeper
 from headgate.storage.sending.sending import Result, Share
 
 SEND_TIMEOUT_S = 8.0
@@ -101,7 +101,7 @@ class MessageSender:
     links: Links
     lanes: Lanes
     clock: Clock
-    hold: SenderLease
+    keeper: LeaseKeeper
     _calls: dict[asyncio.Task[Any], tuple[float, PendingSend]] = field(
         default_factory=dict["asyncio.Task[Any]", tuple[float, PendingSend]]
     )
@@ -129,7 +129,7 @@ class MessageSender:
         # Nothing may come between these checks and the call.
         began_s = self.clock.monotonic()
         too_late = pending.repeat_until_s is not None and began_s >= pending.repeat_until_s
-        if too_late or not self.hold.sure:
+        if too_late or not self.keeper.held:
             return SendOutcome(unsent(pending.share))
         try:
             self.lanes.spend(pending.permit)

@@ -1,4 +1,4 @@
-"""Runs that wait for the pace of their account: why, until when, and what ends the wait early."""
+"""Waking the sender of an account, and runs that wait for its pace: why, until when, and what ends that."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.wall_time import find_zone
+from headgate.jobs.kinds import Wake
+from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.lanes.links import AccountRef
-from headgate.outflow.sending.hold import SEND, wake_sender
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.lanes import lanes
@@ -17,8 +18,15 @@ from headgate.storage.lanes.lanes import LaneRow
 from headgate.storage.sending import sending
 from headgate.storage.sending.sending import DueRun
 
+SEND = "send"
+"""The kind of job that wakes a sender."""
 RECHECK_S = 900.0
 """Settings and connectors may change a pace without a word, so a long wait is not slept through."""
+
+
+async def wake_sender(tx: Tx, account_id: UUID) -> None:
+    """Wake the one sender of an account; new and continuing runs have the same rank, so that none waits."""
+    await enqueue(tx, [Wake(SEND, str(account_id))])
 
 
 async def rest(tx: Tx, account: AccountRef, runs: Sequence[DueRun], *, wait_s: float, clock: Clock) -> None:

@@ -7,7 +7,6 @@ All its state is in the database, so a deploy, a pause and a kill -9 are the sam
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -26,22 +25,21 @@ from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
 from headgate.outflow.sending.batch import MAX_PACE_S, SendBatch
 from headgate.outflow.sending.endings import Circumstances, close_window, end_run, was_saturated
-from headgate.outflow.sending.hold import LEASE_S, SEND, SenderLease, wake_sender
 from headgate.outflow.sending.message_sender import SETTLE_S, MessageSender, search_history
 from headgate.outflow.sending.permits import PermitPool
 from headgate.outflow.sending.preparing import Preparing
-from headgate.outflow.sending.resting import later, rest
+from headgate.outflow.sending.resting import SEND, later, rest, wake_sender
 from headgate.outflow.sending.rounds import JobRounds, RoundWriter
 from headgate.outflow.sending.uploads import UploadCache
 from headgate.storage.database import Database, Tx
-from headgate.storage.errors import DatabaseAway
 from headgate.storage.events import Event, publish
-from headgate.storage.jobs.leases import Lease, release_lease, release_lease_with, take_lease
+from headgate.storage.jobs.leases import LeaseKeeper, take_lease
 from headgate.storage.lanes import lanes as lane_rows
 from headgate.storage.sending import sending
 from headgate.storage.sending.sending import DueRun, SenderRow, Share
 from headgate.storage.streams.watches import get_watcher
 
+LEASE_S = 10.0
 LOADED = 3000
 """Deliveries that a batch loads; the next batch takes what is left."""
 INACTIVE_S = 60.0
@@ -127,17 +125,14 @@ class Sender:
         )
         if lease is None:
             raise ComeBackLater(LEASE_S / 4)
-        try:
-            await self._serve(job, account, lease, active=watcher.state == "active")
-        finally:
-            with contextlib.suppress(DatabaseAway):
-                await release_lease(job.database, lease)
+        async with LeaseKeeper(job.database, self.clock, lease) as keeper:
+            await self._serve(job, account, keeper, active=watcher.state == "active")
 
-    async def _serve(self, job: Job[UUID], account: AccountRef, lease: Lease, *, active: bool) -> None:
+    async def _serve(self, job: Job[UUID], account: AccountRef, keeper: LeaseKeeper, *, active: bool) -> None:
         plan = await self._plan(job.database, account, active=active)
         try:
             late_s = await self._settle(job.database, account, plan, active=active)
-            batch = await self._send_batch(job, account, lease, plan)
+            batch = await self._send_batch(job, account, keeper, plan)
             if batch is not None and batch.trouble is not None:
                 await self.links.suspend(account, batch.trouble)
                 raise batch.trouble
@@ -157,7 +152,7 @@ class Sender:
             await self._end(tx, account, plan, batch)
             if rests:
                 await rest(tx, account, plan.opened, wait_s=come_back_s, clock=self.clock)
-            await release_lease_with(tx, lease)
+            await keeper.release_with(tx)
             if await sending.is_due(tx, account.id, now=self.clock.now()):
                 await wake_sender(tx, account.id)
 
@@ -238,11 +233,11 @@ class Sender:
         return late_s
 
     async def _send_batch(
-        self, job: Job[UUID], account: AccountRef, lease: Lease, plan: SenderPlan
+        self, job: Job[UUID], account: AccountRef, keeper: LeaseKeeper, plan: SenderPlan
     ) -> SendBatch | None:
         if plan.run is None or not plan.shares:
             return None
-        batch = await self._new_batch(job, account, lease, plan, plan.run)
+        batch = await self._new_batch(job, account, keeper, plan, plan.run)
         if batch.groups_at_once > 0:
             batch.load(plan.shares)
             watch = asyncio.create_task(_stop_batch(job.stopping, batch))
@@ -256,7 +251,7 @@ class Sender:
         return batch
 
     async def _new_batch(
-        self, job: Job[UUID], account: AccountRef, lease: Lease, plan: SenderPlan, run: DueRun
+        self, job: Job[UUID], account: AccountRef, keeper: LeaseKeeper, plan: SenderPlan, run: DueRun
     ) -> SendBatch:
         database = job.database
         manifest = self.links.manifest(account.platform)
@@ -268,11 +263,10 @@ class Sender:
         uploads = UploadCache(account, self.links, database, self.clock)
         await uploads.load(share.media_id for share in plan.shares if share.media_id is not None)
         at_once = plan.sender.group_concurrency or self.groups_at_once
-        hold = SenderLease(database, self.clock, lease)
         return SendBatch(
             run=run,
             dedupe=manifest.dedupe,
-            sender=MessageSender(account, self.links, self.lanes, self.clock, hold),
+            sender=MessageSender(account, self.links, self.lanes, self.clock, keeper),
             link=link,
             uploads=uploads,
             preparing=Preparing(
@@ -286,7 +280,7 @@ class Sender:
             permits=self._permit_pool(account, "send", at_once),
             database=database,
             rounds=JobRounds(self._rounds_of(database), job),
-            hold=hold,
+            keeper=keeper,
             groups_at_once=at_once - plan.in_flight.in_flight,
             randomness=self.randomness,
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import UUID
@@ -30,6 +30,7 @@ log = get_logger("leases")
 CERTAIN_PART = 0.9
 """The part of its time for which a holder relies on a lease; the rest covers clocks that run unevenly."""
 
+_MOMENT_S = 0.001
 _RELEASE_S = 1.0
 """How long a holder tries to give a lease back; one that is not given back expires."""
 
@@ -83,11 +84,6 @@ async def release_lease(database: Database, lease: Lease) -> bool:
         return await tx.one(_Done, Q["release_lease"], name=lease.name, token=lease.token) is not None
 
 
-async def release_lease_with(tx: Tx, lease: Lease) -> None:
-    """Free the lease when this transaction commits, so that whoever it wakes finds it free."""
-    await tx.execute(Q["release_lease"], name=lease.name, token=lease.token)
-
-
 def _deadline_s(asked_at_s: float, ttl_s: float) -> float:
     return asked_at_s + ttl_s * CERTAIN_PART
 
@@ -95,7 +91,8 @@ def _deadline_s(asked_at_s: float, ttl_s: float) -> float:
 class LeaseKeeper:
     """Keeps a lease alive while its block runs; releases it at the end.
 
-    `lost` is set when another holder was found, or when the deadline passed without a renewal.
+    It renews in the background, unless statements of the holder do so in passing. `lost` is set when another
+    holder was found, or when the deadline passed without a renewal.
     """
 
     def __init__(self, database: Database, clock: Clock, lease: Lease) -> None:
@@ -127,12 +124,20 @@ class LeaseKeeper:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for task in self._tasks:
-            await _cancel(task)
+        await self._stop()
         if self.held:
             with contextlib.suppress(DatabaseAway, TimeoutError):
                 async with asyncio.timeout(_RELEASE_S):
                     await release_lease(self._database, self._lease)
+
+    def renewed(self, asked_at_s: float) -> None:
+        """Note that a statement which was sent at this time has renewed the lease."""
+        self._prolong(_deadline_s(asked_at_s, self._lease.ttl_s))
+
+    async def release_with(self, tx: Tx) -> None:
+        """Free the lease when this transaction commits, so that whoever it wakes finds it free."""
+        await self._stop()
+        await tx.execute(Q["release_lease"], name=self._lease.name, token=self._lease.token)
 
     async def run(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Carry out the work under the lease; when it is lost, cancel the work and raise `LeaseLost`."""
@@ -148,17 +153,23 @@ class LeaseKeeper:
             await _cancel(working)
 
     async def _renew(self) -> None:
+        pause_s = self._lease.ttl_s / 3
         while not self.lost.is_set():
-            await self._clock.sleep(self._lease.ttl_s / 3)
+            due_s = self._lease.deadline_s - self._lease.ttl_s * CERTAIN_PART + pause_s
+            left_s = due_s - self._clock.monotonic()
+            if left_s > _MOMENT_S:
+                await self._clock.sleep(left_s)
+                continue
             try:
                 renewed = await renew_lease(self._database, self._clock, self._lease)
             except DatabaseAway:
                 # The deadline decides; until then the next try may succeed.
+                await self._clock.sleep(pause_s)
                 continue
             if renewed is None:
                 self._lose("another holder has it")
             else:
-                self._lease = renewed
+                self._prolong(renewed.deadline_s)
 
     async def _watch_deadline(self) -> None:
         while not self.lost.is_set():
@@ -167,6 +178,14 @@ class LeaseKeeper:
                 self._lose("it was not renewed in time")
             else:
                 await self._clock.sleep(left_s)
+
+    def _prolong(self, deadline_s: float) -> None:
+        self._lease = replace(self._lease, deadline_s=max(self._lease.deadline_s, deadline_s))
+
+    async def _stop(self) -> None:
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            await _cancel(task)
 
     def _lose(self, reason: str) -> None:
         if not self.lost.is_set():
