@@ -17,6 +17,7 @@ from headgate.outflow.reminders import reminders
 from headgate.outflow.reminders import targets as outflow_targets
 from headgate.outflow.reminders.drafts import DraftPart
 from headgate.outflow.reminders.runs import UnderWay, make_run, make_test_run
+from headgate.outflow.sending import controls
 from headgate.outflow.sending.sender import SenderRows
 from headgate.storage.database import Tx
 from headgate.storage.queries import Query
@@ -281,3 +282,17 @@ async def test_a_run_whose_job_gave_up_says_so_and_is_picked_up_again(plans: Pla
     ]
     assert await plans.do(lambda tx: rows.list_due(tx, now=plans.now, limit=10)) == []
     assert await plans.do(lambda tx: rows.list_due(tx, now=later, limit=10)) == [str(account.id)]
+
+
+@pytest.mark.parametrize("late_s", [-60, 1])
+async def test_a_resumed_run_keeps_its_window(plans: PlansBench, late_s: int) -> None:
+    await plans.account()
+    run_id = await plans.run_now(await plans.create("lake"))
+    await plans.do(lambda tx: controls.pause(tx, run_id))
+    closes_at = datetime(2026, 3, 2, 18, tzinfo=UTC)
+    resumed_at = closes_at + timedelta(seconds=late_s)
+    await plans.do(lambda tx: controls.resume(tx, run_id, now=resumed_at))
+    # One that closed meanwhile is due: the sender closes it, and does not wait for the next one.
+    assert await plans.rows("select state, closes_at, due_at, reason from run") == [
+        {"state": "waiting", "closes_at": closes_at, "due_at": resumed_at, "reason": "waits for its turn"}
+    ]

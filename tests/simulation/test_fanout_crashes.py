@@ -45,3 +45,9 @@ async def test_a_run_survives_crashes_and_faults_at_random(theatre: Theatre, fir
     for seed in range(first, first + PER_TEST):
         outcome = await theatre.fan_out(seed, fanout_for(seed, "wild"))
         assert outcome.failures == [], f"headgate sim --what fanout --seed {seed}"
+
+
+@pytest.mark.parametrize("seed", [371, 411])
+async def test_a_run_that_is_resumed_at_the_close_of_its_window_ends(theatre: Theatre, seed: int) -> None:
+    outcome = await theatre.fan_out(seed, fanout_for(seed, "wild"))
+    assert outcome.failures == []

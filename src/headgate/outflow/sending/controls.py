@@ -8,6 +8,7 @@ from uuid import UUID
 
 from headgate.domain.errors import NotFound, UserError
 from headgate.domain.reminders.run_results import DeliveryState, RunState
+from headgate.domain.reminders.windows import Stretch
 from headgate.domain.wall_time import find_zone
 from headgate.outflow.sending.endings import Circumstances, end_run, window_of
 from headgate.outflow.sending.resting import wake_sender
@@ -39,7 +40,8 @@ async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
             remedy=f"It continues by itself once {run.account_name} is signed in again.",
             command=f"headgate account login {run.account_name}",
         )
-    await _go_on(tx, run, now=now)
+    # Its window closes on time: one that closed meanwhile is closed now, and not the next one opened.
+    await _go_on(tx, run, Stretch(run.opens_at, run.closes_at), now=now)
 
 
 async def cancel(tx: Tx, run_id: UUID, *, now: datetime) -> None:
@@ -75,7 +77,7 @@ async def retry(
             f"No delivery of the run “{run.title}” is {' or '.join(states)}.",
             command="headgate run show",
         )
-    await _go_on(tx, run, now=now)
+    await _go_on(tx, run, window_of(run).stretch(now), now=now)
     return taken
 
 
@@ -93,7 +95,7 @@ async def resolve(tx: Tx, run_id: UUID, delivery: int, *, arrived: bool, now: da
     if run.state in ACTIVE:
         await publish(tx, Event("runs"))
     elif await sending.count_open(tx, run_id):
-        await _go_on(tx, run, now=now)
+        await _go_on(tx, run, window_of(run).stretch(now), now=now)
     else:
         await end_run(tx, run, Circumstances(), now=now, announced=True)
 
@@ -117,14 +119,13 @@ async def _locked(tx: Tx, run_id: UUID) -> DueRun:
     return run
 
 
-async def _go_on(tx: Tx, run: DueRun, *, now: datetime) -> None:
+async def _go_on(tx: Tx, run: DueRun, stretch: Stretch, *, now: datetime) -> None:
     if run.account_id is None:
         raise UserError(
             f"The account {run.account_name}, which sent this run, was removed.",
             remedy="Send the rest from another account.",
             command="headgate run send-rest",
         )
-    stretch = window_of(run).stretch(now)
     opens = stretch.opens_at.astimezone(find_zone(run.zone))
     waits = "its turn" if stretch.opens_at <= now else f"the window to open at {opens:%Y-%m-%d %H:%M}"
     await run_controls.reopen_run(tx, run.id, stretch, reason=f"waits for {waits}", now=now)

@@ -13,7 +13,7 @@ select from account where id = %(account_id)s for update
 select count(*)::int from run where account_id = %(account_id)s and state in ('waiting', 'running', 'paused')
 
 -- name: reopen_run
--- It goes on in the stretch of its window that is open or comes next.
+-- It continues in the given stretch of its window.
 update run
 set state = 'waiting', paused_by = null, reason = %(reason)s, opens_at = %(opens_at)s, closes_at = %(closes_at)s,
     due_at = greatest(%(now)s, %(opens_at)s::timestamptz), ended_at = null, summary = ''
