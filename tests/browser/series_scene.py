@@ -65,7 +65,7 @@ class _Maker:
 
     async def publish(self, channel_id: UUID, entries: list[Entry]) -> None:
         sources = (await listings.list_sources(self.tx, [channel_id]))[channel_id]
-        answered, found = Answered.of(channel_id, entries, sources, first_look=True), News()
+        answered, found = Answered.of(channel_id, entries, sources, first_poll=True), News()
         answered.sort(range(len(answered.entries)), into=found)
         await take_releases(self.tx, found.releases, ids=self.ids, now=self.now)
 

@@ -22,7 +22,7 @@ from headgate.lanes.links import AccountRef
 from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Connection, connect
 from headgate.storage.listings import listing_overview, listings, series
-from headgate.storage.listings.listing_overview import HostState, ListingState
+from headgate.storage.listings.listing_overview import HostState, ListingOverview
 from headgate.storage.listings.series import Chapter, Release, Series
 from headgate.storage.queries import QueryFile
 from headgate.testing.platform.odd_answers import list_in_parts, list_plainly
@@ -264,7 +264,7 @@ class ListingBench:
             found = await series.list_releases(tx, ids)
         return [list(found[chapter_id]) for chapter_id in ids]
 
-    async def state(self, added: SourceAdded) -> ListingState:
+    async def state(self, added: SourceAdded) -> ListingOverview:
         async with self.bench.database.transaction() as tx:
             (state,) = await listing_overview.get_listing_states(tx, [added.channel_id])
         return state

@@ -105,7 +105,7 @@ class MachineBench:
 
     async def close(self) -> None:
         await self.end()
-        await self.lines.close()
+        await self.lines.__aexit__()
 
     async def advance(self, seconds: float) -> None:
         self.clock.advance(seconds)

@@ -130,13 +130,13 @@ class TellingBench:
         return channel_id
 
     async def publish(
-        self, series_id: UUID, channel_id: UUID, *entries: Entry | str, first_look: bool = False
+        self, series_id: UUID, channel_id: UUID, *entries: Entry | str, first_poll: bool = False
     ) -> None:
         """Let a poll find entries a second later, and wake the telling as it does."""
         self.clock.advance(1)
         listed = [entry if isinstance(entry, Entry) else Entry(entry) for entry in entries]
 
-        releases = [self._release(series_id, channel_id, entry, first_look=first_look) for entry in listed]
+        releases = [self._release(series_id, channel_id, entry, first_poll=first_poll) for entry in listed]
 
         async def take(tx: Tx) -> None:
             await take_releases(tx, releases, ids=self.ids, now=self.now)
@@ -144,7 +144,7 @@ class TellingBench:
 
         await self.do(take)
 
-    def _release(self, series_id: UUID, channel_id: UUID, entry: Entry, *, first_look: bool) -> NewRelease:
+    def _release(self, series_id: UUID, channel_id: UUID, entry: Entry, *, first_poll: bool) -> NewRelease:
         return NewRelease(
             channel_id=channel_id,
             series_id=series_id,
@@ -161,7 +161,7 @@ class TellingBench:
             external=False,
             published_at=entry.published_at or self.now,
             fingerprint=zlib.crc32(repr(entry).encode()),
-            first_look=first_look,
+            first_poll=first_poll,
         )
 
     async def follow(self, user_id: UUID, subject: UUID | str, **switches: Any) -> UUID:

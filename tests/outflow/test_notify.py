@@ -20,7 +20,7 @@ async def test_following_a_series_of_500_chapters_tells_nothing_of_the_past(tell
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
     past = [Entry(str(number), published_at=LONG_AGO + timedelta(hours=number)) for number in range(1, 501)]
-    await telling.publish(series, source, *past, first_look=True)
+    await telling.publish(series, source, *past, first_poll=True)
     await telling.work()
     assert await telling.told() == []
     telling.clock.advance(60)

@@ -10,7 +10,7 @@ import pytest
 
 from headgate.domain.breaker import Breaker
 from headgate.domain.listings.polling import PollReason
-from headgate.domain.listings.rhythm import LookReason
+from headgate.domain.listings.rhythm import PollTiming
 from headgate.domain.streams.schedule_knobs import Knobs
 from headgate.domain.words.listing_words import (
     ListingHealth,
@@ -55,7 +55,7 @@ def test_a_frequency_is_said_with_its_reason() -> None:
     assert "covers all its series" in frequency_sentence("HOT", "new", knobs=Knobs(), swept=True)
 
 
-@pytest.mark.parametrize("reason", [*get_args(PollReason), *get_args(LookReason)])
+@pytest.mark.parametrize("reason", [*get_args(PollReason), *get_args(PollTiming)])
 def test_every_reason_has_words(reason: str) -> None:
     assert check_reason_text(reason) != reason.replace("_", " ")
 

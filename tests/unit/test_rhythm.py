@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from headgate.domain.listings.rhythm import (
     MAX_ARRIVALS,
-    LookReason,
     NextPoll,
+    PollTiming,
     Rhythm,
     expected_next,
-    next_look,
+    next_poll,
     tier_of,
 )
 from headgate.domain.streams.schedule import Tier
@@ -45,7 +45,7 @@ def look(
     failing: bool = False,
     shortest_s: float = 300.0,
 ) -> NextPoll:
-    return next_look(
+    return next_poll(
         tier=tier,
         arrivals=arrivals,
         now=now,
@@ -164,7 +164,7 @@ def test_a_clock_that_was_set_back_knows_nothing_of_what_is_to_come() -> None:
     ],
 )
 def test_the_source_may_ask_for_rest_but_not_for_ever(
-    tier: Tier, rest_s: float | None, after: timedelta, reason: LookReason
+    tier: Tier, rest_s: float | None, after: timedelta, reason: PollTiming
 ) -> None:
     assert look([], SUNDAY, tier, rest_s=rest_s) == NextPoll(SUNDAY + after, reason)
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from headgate.domain.listings.polling import PollReason
-from headgate.domain.listings.rhythm import LookReason
+from headgate.domain.listings.rhythm import PollTiming
 from headgate.domain.pacing import Cause
 from headgate.domain.reminders.forecast import AtClose
 from headgate.domain.reminders.run_results import DeliveryState, PartState, RunResult, RunState
@@ -54,7 +54,7 @@ def test_every_reason_and_state_has_words_and_none_is_made_up(
 
 
 def test_every_reason_of_a_listing_has_words_of_its_own() -> None:
-    reasons = {*get_args(PollReason), *get_args(LookReason)}
+    reasons = {*get_args(PollReason), *get_args(PollTiming)}
     assert not [one for one in reasons if check_reason_text(one) == one.replace("_", " ")]
 
 

@@ -90,7 +90,7 @@ async def publish(world: WebWorld, made: Made, number: str, **fields: Any) -> No
         sources = (await listings.list_sources(tx, [made.channel_id]))[made.channel_id]
         entries = [Entry(**(entry | fields))]
         found = News()
-        Answered.of(made.channel_id, entries, sources, first_look=True).sort([0], into=found)
+        Answered.of(made.channel_id, entries, sources, first_poll=True).sort([0], into=found)
         await releases.take_releases(tx, found.releases, ids=IDS, now=START)
 
 

@@ -33,7 +33,7 @@ from headgate.intake.listings.opml import Imported, OpmlLists
 from headgate.intake.listings.series import remove_feed
 from headgate.kernel.logs import mask_url
 from headgate.storage.channels.requests import count_holdings
-from headgate.storage.listings.listing_overview import ListingState, list_listings
+from headgate.storage.listings.listing_overview import ListingOverview, list_listings
 from headgate.storage.listings.listings import list_sources
 
 app = typer.Typer(no_args_is_help=True, help="Follow feeds (RSS, Atom, JSON); import and export OPML.")
@@ -107,7 +107,7 @@ def list_all(
     with_database(look)
 
 
-def _print_feeds(feeds: Sequence[ListingState], now: datetime) -> None:
+def _print_feeds(feeds: Sequence[ListingOverview], now: datetime) -> None:
     print_table(
         ["feed", "state", "checked", "last success", "next check"],
         [

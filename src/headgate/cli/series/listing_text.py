@@ -15,19 +15,19 @@ from headgate.domain.words.frequency import frequency_word
 from headgate.domain.words.listing_words import check_reason_text, frequency_reason_text
 from headgate.domain.words.times import relative
 from headgate.kernel.logs import mask_url
-from headgate.storage.listings.listing_overview import ListingState, TierChange
+from headgate.storage.listings.listing_overview import ListingOverview, TierChange
 from headgate.storage.listings.listings import Source
 
 CHECKED = frozenset({"asked", "never_polled", "due"})
 """Reasons for checking; the others are reasons for leaving a source alone."""
 
 
-def state_word(one: ListingState, now: datetime) -> str:
+def state_word(one: ListingOverview, now: datetime) -> str:
     """Return in a word or two whether a listing works, as the pages say it."""
     return one.health(now=now).word
 
 
-def trouble(one: ListingState, now: datetime) -> str:
+def trouble(one: ListingOverview, now: datetime) -> str:
     """Say what is wrong with a listing, or what to know of one that works; empty if nothing."""
     health = one.health(now=now)
     if health.kind not in {"bad", "warn"}:
@@ -37,21 +37,21 @@ def trouble(one: ListingState, now: datetime) -> str:
     return f"{health.text}{again}{error}"
 
 
-def next_check(one: ListingState, now: datetime) -> str:
+def next_check(one: ListingOverview, now: datetime) -> str:
     """Return when a listing is checked next, in short."""
     if one.gone_at is not None or not one.enabled or one.due_at is None:
         return "none"
     return "now" if one.due_at <= now else relative(one.due_at, now)
 
 
-def frequency_line(one: ListingState) -> str:
+def frequency_line(one: ListingOverview) -> str:
     """Say how often a source is checked, and why."""
     why = frequency_reason_text(one.tier_reason, pinned=one.tier_pinned).rstrip(".")
     word = frequency_word(one.tier)
     return f"{word}: {why[:1].lower()}{why[1:]}" if why else word
 
 
-def print_sources(states: Sequence[tuple[ListingState, str]], now: datetime) -> None:
+def print_sources(states: Sequence[tuple[ListingOverview, str]], now: datetime) -> None:
     """Print sources of a series, each with what is known of it; the text says what of it is taken."""
     for number, (one, taken) in enumerate(states, 1):
         print_heading(f"Source {number}: {one.title}  ({one.platform}, {mask_url(one.key)})")
@@ -59,7 +59,7 @@ def print_sources(states: Sequence[tuple[ListingState, str]], now: datetime) -> 
 
 
 def print_listing(
-    one: ListingState,
+    one: ListingOverview,
     sources: Sequence[Source],
     changes: Sequence[TierChange],
     now: datetime,
@@ -82,7 +82,7 @@ def _change_in_words(change: TierChange) -> str:
     return f"{frequency_word(change.from_tier)} → {frequency_word(change.to_tier)}: {why}"
 
 
-def _print_mechanism(one: ListingState, now: datetime) -> None:
+def _print_mechanism(one: ListingOverview, now: datetime) -> None:
     """Print the stored names that decisions are based on."""
     print_heading("How Headgate decides")
     swept = moment(one.swept_at, now) if one.swept else "no"
@@ -106,7 +106,7 @@ def brings(sources: Sequence[Source]) -> str:
     return f"source of {', '.join(named)}{more}"
 
 
-def as_document(one: ListingState, now: datetime) -> dict[str, Any]:
+def as_document(one: ListingOverview, now: datetime) -> dict[str, Any]:
     """Return a listing as JSON shows it: without the password that an address can hold."""
     return {
         **plain_fields(one),
@@ -118,7 +118,7 @@ def as_document(one: ListingState, now: datetime) -> dict[str, Any]:
     }
 
 
-def _facts(one: ListingState, now: datetime) -> list[tuple[str, str]]:
+def _facts(one: ListingOverview, now: datetime) -> list[tuple[str, str]]:
     facts = [
         ("state", _state_line(one, now)),
         ("checked", frequency_line(one)),
@@ -139,19 +139,19 @@ def _facts(one: ListingState, now: datetime) -> list[tuple[str, str]]:
     return facts
 
 
-def _state_line(one: ListingState, now: datetime) -> str:
+def _state_line(one: ListingOverview, now: datetime) -> str:
     word = state_word(one, now)
     return f"{word}: {trouble(one, now)}" if one.health(now=now).kind in {"bad", "warn"} else word
 
 
-def _reader(one: ListingState, now: datetime) -> str:
+def _reader(one: ListingOverview, now: datetime) -> str:
     if not one.reader:
         return f"no account: add one with `headgate account add {one.platform}`"
     failure = f"{one.error_class}: {one.error_message}" if one.error_class else ""
     return f"{one.reader}, {breaker_line(one.failures, one.open_until, failure, now)}"
 
 
-def _next_check(one: ListingState, now: datetime) -> str:
+def _next_check(one: ListingOverview, now: datetime) -> str:
     if one.gone_at is not None:
         return "none: it is gone; `headgate series check` tries again"
     if not one.enabled:
@@ -167,6 +167,6 @@ def _next_check(one: ListingState, now: datetime) -> str:
     return f"{told}{when}{why}"
 
 
-def _last_check(one: ListingState, now: datetime) -> str:
+def _last_check(one: ListingOverview, now: datetime) -> str:
     why = f", because {check_reason_text(one.reason)}" if one.reason in CHECKED and one.checked_at else ""
     return f"{moment(one.checked_at, now)}{why}"

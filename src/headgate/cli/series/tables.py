@@ -18,7 +18,7 @@ from headgate.cli.series.listing_text import print_sources
 from headgate.domain.words.times import relative
 from headgate.kernel.logs import mask_url
 from headgate.storage.access.users import UserLine
-from headgate.storage.listings.listing_overview import ListingState
+from headgate.storage.listings.listing_overview import ListingOverview
 from headgate.storage.listings.series import Chapter, Release, Series, SeriesSource
 from headgate.storage.notifications.follows import Follow
 
@@ -31,7 +31,7 @@ class Shown:
 
     series: Series
     sources: Sequence[SeriesSource]
-    states: Mapping[UUID, ListingState]
+    states: Mapping[UUID, ListingOverview]
     chapters: Sequence[Chapter]
     releases: Mapping[UUID, Sequence[Release]]
     user: UserLine | None

@@ -53,25 +53,25 @@ class ListingFacts:
 class PollDecision:
     """Look or not, why, and if not: when to decide again."""
 
-    look: bool
+    poll: bool
     reason: PollReason
     due_at: datetime | None = None
 
 
-def decide_poll(stand: ListingFacts, *, now: datetime) -> PollDecision:
+def decide_poll(facts: ListingFacts, *, now: datetime) -> PollDecision:
     """Apply the rules in their order."""
-    if not stand.enabled:
-        return PollDecision(look=False, reason="disabled")
-    if not stand.has_reader:
-        return PollDecision(look=False, reason="no_reader", due_at=now + timedelta(seconds=NO_READER_S))
-    if stand.asked:
-        return PollDecision(look=True, reason="asked")
-    if stand.gone:
-        return PollDecision(look=False, reason="gone")
-    if state_of(stand.host, now=now) == "open":
-        return PollDecision(look=False, reason="host_open", due_at=stand.host.open_until)
-    if state_of(stand.watch, now=now) == "open":
-        return PollDecision(look=False, reason="breaker_open", due_at=stand.watch.open_until)
-    if stand.rest_until is not None and stand.rest_until > now:
-        return PollDecision(look=False, reason="resting", due_at=stand.rest_until)
-    return PollDecision(look=True, reason="due" if stand.polled else "never_polled")
+    if not facts.enabled:
+        return PollDecision(poll=False, reason="disabled")
+    if not facts.has_reader:
+        return PollDecision(poll=False, reason="no_reader", due_at=now + timedelta(seconds=NO_READER_S))
+    if facts.asked:
+        return PollDecision(poll=True, reason="asked")
+    if facts.gone:
+        return PollDecision(poll=False, reason="gone")
+    if state_of(facts.host, now=now) == "open":
+        return PollDecision(poll=False, reason="host_open", due_at=facts.host.open_until)
+    if state_of(facts.watch, now=now) == "open":
+        return PollDecision(poll=False, reason="breaker_open", due_at=facts.watch.open_until)
+    if facts.rest_until is not None and facts.rest_until > now:
+        return PollDecision(poll=False, reason="resting", due_at=facts.rest_until)
+    return PollDecision(poll=True, reason="due" if facts.polled else "never_polled")

@@ -50,7 +50,7 @@ _YOUNG_S = 14 * DAY_S
 _SILENT_S = 90 * DAY_S
 _MISSED_PERIODS = 4
 
-LookReason = Literal["interval", "expected", "source_rest", "failing"]
+PollTiming = Literal["interval", "expected", "source_rest", "failing"]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class NextPoll:
     """When to look again, and why then."""
 
     due_at: datetime
-    reason: LookReason
+    reason: PollTiming
 
 
 def expected_next(arrivals: Sequence[datetime], *, now: datetime) -> datetime | None:
@@ -155,7 +155,7 @@ def tier_of(arrivals: Sequence[datetime], *, now: datetime) -> tuple[Tier, str]:
     return _seldom(age_s)
 
 
-def next_look(
+def next_poll(
     *,
     tier: Tier,
     arrivals: Sequence[datetime],
@@ -170,7 +170,7 @@ def next_look(
     asked_s = min(rest_s, MAX_REST_S) if rest_s is not None and rest_s > 0 else 0.0
     least_s = max(shortest_s, asked_s)
     wait_s = max(least_s, min(tier_s, MAX_REST_S))
-    reason: LookReason = "source_rest" if asked_s > max(shortest_s, tier_s) else "interval"
+    reason: PollTiming = "source_rest" if asked_s > max(shortest_s, tier_s) else "interval"
     if failing:
         return NextPoll(now + timedelta(seconds=wait_s), "failing")
     expected_at = expected_next(arrivals, now=now)

@@ -55,7 +55,7 @@ async def ask_scan(
     if not new:
         scan_id = await requests.widen_scan(tx, channel_id, wish, now=now)
     await requests.request_check(tx, channel_id, now=now)
-    await _tell_channels(tx)
+    await _publish_channels(tx)
     return AskedScan(scan_id, new, stream.reader, stream.reader_state)
 
 
@@ -108,10 +108,10 @@ async def remove_channel(tx: Tx, channel_id: UUID, *, now: datetime) -> Holdings
     await requests.lock_streams(tx, family)
     holdings = await requests.count_holdings(tx, family)
     await requests.discard_letters(tx, keys, now=now)
-    brought = await series.list_brought(tx, family)
+    brought = await series.list_series_of_channels(tx, family)
     await requests.delete_channels(tx, family, now=now)
     await series.settle_latest(tx, brought)
-    await _tell_channels(tx)
+    await _publish_channels(tx)
     await events.publish(tx, events.Event("items"))
     return holdings
 
@@ -120,7 +120,7 @@ async def set_frequency(tx: Tx, channel_id: UUID, choice: FrequencyChoice, *, no
     """Set how often a channel is checked."""
     if not await requests.set_tier(tx, channel_id, tier=chosen_tier(choice), now=now):
         raise _no_stream()
-    await _tell_channels(tx)
+    await _publish_channels(tx)
 
 
 async def set_start(tx: Tx, channel_id: UUID, position: int, *, now: datetime) -> None:
@@ -129,7 +129,7 @@ async def set_start(tx: Tx, channel_id: UUID, position: int, *, now: datetime) -
         raise UserError("Positions begin at 0.", field="start_at")
     if not await requests.set_floor(tx, channel_id, floor=position, now=now):
         raise _no_stream()
-    await _tell_channels(tx)
+    await _publish_channels(tx)
 
 
 async def _wake_checker(tx: Tx, channel_id: UUID) -> None:
@@ -153,5 +153,5 @@ def _no_stream() -> UserError:
     return UserError("This channel has no messages of its own.", remedy="Name one of its channels instead.")
 
 
-async def _tell_channels(tx: Tx) -> None:
+async def _publish_channels(tx: Tx) -> None:
     await events.publish(tx, events.Event("channels"))

@@ -61,7 +61,7 @@ async def find_news(tx: Tx, answers: Sequence[Answered]) -> News:
         fingerprints=[fingerprint for answered in answers for fingerprint in answered.fingerprints],
     ):
         changed[whose[place]].append(place - starts[whose[place]])
-    news = News(first_looks=frozenset(answered.channel_id for answered in answers if answered.first_look))
+    news = News(first_polls=frozenset(answered.channel_id for answered in answers if answered.first_poll))
     for answered, places in zip(answers, changed, strict=True):
         channel_id = answered.channel_id
         names = await _find_renamed(tx, answered, places)
@@ -73,7 +73,7 @@ async def find_news(tx: Tx, answers: Sequence[Answered]) -> News:
             keys = [entry.key for entry in answered.entries]
             if gone := await releases.list_missing(tx, channel_id, keys):
                 news.missing[channel_id] = gone
-                news.told_before[channel_id] = answered.told_before
+                news.notified_before[channel_id] = answered.notified_before
     return news
 
 
@@ -87,7 +87,7 @@ async def accept_news(
     outcome = await _take(tx, news.releases, ids=ids, now=now)
     removed = [
         await releases.mark_removed(
-            tx, channel_id, missing, told_before=news.told_before[channel_id], now=now
+            tx, channel_id, missing, notified_before=news.notified_before[channel_id], now=now
         )
         for channel_id, missing in news.missing.items()
     ]
@@ -98,7 +98,7 @@ async def accept_news(
             entries,
             marks=news.marks.get(channel_id, {}),
             rules=rules[channel_id],
-            first_look=channel_id in news.first_looks,
+            first_poll=channel_id in news.first_polls,
             ids=ids,
             now=now,
         )
@@ -141,12 +141,12 @@ async def _take_posts(
     *,
     marks: Mapping[str, int],
     rules: ChannelRules,
-    first_look: bool,
+    first_poll: bool,
     ids: Ids,
     now: datetime,
 ) -> bool:
     """Store entries that are no chapters as sightings of posts, with items of those kept."""
-    undated = frozenset(entry.key for entry in entries if first_look and entry.published_at is None)
+    undated = frozenset(entry.key for entry in entries if first_poll and entry.published_at is None)
     sightings = [
         _post(entry, rules=rules, ids=ids, now=now)._replace(mark=marks.get(entry.key)) for entry in entries
     ]
@@ -195,7 +195,7 @@ def _post(entry: Entry, *, rules: ChannelRules, ids: Ids, now: datetime) -> NewS
 
 async def _find_renamed(tx: Tx, answered: Answered, changed: Sequence[int]) -> dict[str, str]:
     """Return the old keys of entries that are known under another one; most answers cost nothing."""
-    if not answered.loose_keys or answered.first_look or not changed:
+    if not answered.loose_keys or answered.first_poll or not changed:
         return {}
     listed = [NamedEntry(one.key, entry_identity(one), one.published_at) for one in answered.entries]
     known = await list_namesakes(

@@ -35,11 +35,11 @@ class News:
     bad: list[Bad] = field(default_factory=list[Bad])
     missing: dict[UUID, list[str]] = field(default_factory=dict[UUID, list[str]])
     """Keys of entries that a whole answer does not have."""
-    told_before: dict[UUID, int] = field(default_factory=dict[UUID, int])
+    notified_before: dict[UUID, int] = field(default_factory=dict[UUID, int])
     """Entries that were told after this number may be missing only because the answer is older."""
     renamed: dict[UUID, Mapping[str, str]] = field(default_factory=dict[UUID, Mapping[str, str]])
     """Entries that are known under another key: the old one by the new one."""
-    first_looks: frozenset[UUID] = frozenset()
+    first_polls: frozenset[UUID] = frozenset()
     """Listings that were never polled before: when an undated entry of them came, nobody knows."""
 
 
@@ -50,7 +50,7 @@ class SeriesMatcher:
     source: Source
     pattern: TitlePattern | None
 
-    def take(self, entry: Entry, *, fingerprint: int, first_look: bool) -> NewRelease | None:
+    def take(self, entry: Entry, *, fingerprint: int, first_poll: bool) -> NewRelease | None:
         """Return the release that an entry is, or nothing if the pattern does not fit."""
         title, number, volume = entry.title, entry.number, entry.volume
         if self.pattern is not None:
@@ -87,7 +87,7 @@ class SeriesMatcher:
             external=entry.external,
             published_at=entry.published_at,
             fingerprint=fingerprint,
-            first_look=first_look,
+            first_poll=first_poll,
             identity=entry_identity(entry),
         )
 
@@ -106,11 +106,11 @@ class Answered:
     fingerprints: Sequence[int]
     """Of each entry, in their order: by them a change is noticed."""
     sources: Sequence[Source]
-    first_look: bool
+    first_poll: bool
     bad: Sequence[BadEntry] = ()
     complete: bool = False
     loose_keys: bool = False
-    told_before: int = 0
+    notified_before: int = 0
 
     @classmethod
     def of(
@@ -119,11 +119,11 @@ class Answered:
         entries: Sequence[Entry],
         sources: Sequence[Source],
         *,
-        first_look: bool,
+        first_poll: bool,
         bad: Sequence[BadEntry] = (),
         complete: bool = False,
         loose_keys: bool = False,
-        told_before: int = 0,
+        notified_before: int = 0,
     ) -> Answered:
         """Return an answer with the fingerprints of its entries; of two with one key the first counts.
 
@@ -144,11 +144,11 @@ class Answered:
             entries,
             [_fingerprint(entry, salt) for entry in entries],
             sources,
-            first_look,
+            first_poll,
             bad,
             complete,
             loose_keys,
-            told_before,
+            notified_before,
         )
 
     def sort(self, places: Iterable[int], into: News) -> None:
@@ -157,7 +157,7 @@ class Answered:
         for place in places:
             entry, fingerprint = self.entries[place], self.fingerprints[place]
             for matcher in matchers:
-                release = matcher.take(entry, fingerprint=fingerprint, first_look=self.first_look)
+                release = matcher.take(entry, fingerprint=fingerprint, first_poll=self.first_poll)
                 if release is not None:
                     into.releases.append(release)
                     break

@@ -16,7 +16,7 @@ from headgate.domain.breaker import fail, state_of
 from headgate.domain.errors import AccountTrouble, Elsewhere, Gone, RateLimited, WorkError, error_class
 from headgate.domain.listings.listings import Listed
 from headgate.domain.listings.polling import PollDecision, decide_poll
-from headgate.domain.listings.rhythm import merge_arrivals, next_look, tier_of
+from headgate.domain.listings.rhythm import merge_arrivals, next_poll, tier_of
 from headgate.domain.pacing import HORIZON_S
 from headgate.domain.streams.rules import ChannelRules
 from headgate.domain.streams.schedule import JITTER
@@ -41,7 +41,7 @@ from headgate.storage.database import Database, Tx
 from headgate.storage.gathering import Gatherer
 from headgate.storage.listings import hosts, listings, releases
 from headgate.storage.listings.hosts import HostName
-from headgate.storage.listings.listings import ListingRow, ListingState
+from headgate.storage.listings.listings import ListingRow, ListingUpdate
 from headgate.storage.streams import watches
 
 log = get_logger("intake")
@@ -124,32 +124,32 @@ class Poller:
 
     async def poll(self, job: Job[UUID]) -> None:
         """Look at one listing, if that is due and nothing speaks against it."""
-        look = await self._begin(job)
-        if look is None:
+        poll = await self._begin(job)
+        if poll is None:
             return
         try:
-            answer = await self._ask(job, look)
+            answer = await self._ask(job, poll)
         except Elsewhere:
             raise
         except RateLimited as error:
-            await self._put_off(job, look, error)
-            _count(job, look, error_class(error), outcome="waiting")
+            await self._put_off(job, poll, error)
+            _count(job, poll, error_class(error), outcome="waiting")
         except AccountTrouble as error:
-            _count(job, look, error_class(error))
+            _count(job, poll, error_class(error))
         except Gone as error:
-            await self._end_gone(job, look, error)
+            await self._end_gone(job, poll, error)
         except WorkError as error:
-            if self._may_retry(job, look, error):
+            if self._may_retry(job, poll, error):
                 async with job.database.transaction() as tx:
-                    await note_failure(tx, look.host, error, attempt=job.attempt, probing=False, now=look.now)
+                    await note_failure(tx, poll.host, error, attempt=job.attempt, probing=False, now=poll.now)
                 raise
-            await self._fail(job, look, error)
+            await self._fail(job, poll, error)
         else:
-            await self._succeed(job, look, answer)
+            await self._succeed(job, poll, answer)
 
-    def _may_retry(self, job: Job[UUID], look: Poll, error: WorkError) -> bool:
-        listing = look.listing
-        first = listing.failures == 0 and not look.probing
+    def _may_retry(self, job: Job[UUID], poll: Poll, error: WorkError) -> bool:
+        listing = poll.listing
+        first = listing.failures == 0 and not poll.probing
         return first and may_retry(error, attempt=job.attempt, host_failures=listing.host_failures)
 
     async def _begin(self, job: Job[UUID]) -> Poll | None:
@@ -159,7 +159,7 @@ class Poller:
         if listing is None or listing.due_at is None or listing.due_at > now:
             return None
         decision = decide_poll(facts_of(listing, rules), now=now)
-        if decision.look and listing.account_id is not None:
+        if decision.poll and listing.account_id is not None:
             account = AccountRef(
                 listing.account_id,
                 listing.platform,
@@ -167,12 +167,12 @@ class Poller:
                 listing.established,
                 listing.sign_in,
             )
-            look = Poll(listing, account, rules, decision.reason, now)
+            poll = Poll(listing, account, rules, decision.reason, now)
             if state_of(listing.host_breaker, now=now) == "closed" or listing.asked:
-                return look
-            if await claim_probe(job.database, look.host, now=now):
-                return replace(look, probing=True)
-            decision = PollDecision(look=False, reason="host_open", due_at=now + timedelta(seconds=60))
+                return poll
+            if await claim_probe(job.database, poll.host, now=now):
+                return replace(poll, probing=True)
+            decision = PollDecision(poll=False, reason="host_open", due_at=now + timedelta(seconds=60))
         async with job.finish() as tx:
             if await listings.plan_listing(
                 tx, listing, due_at=decision.due_at, reason=decision.reason, now=now
@@ -188,9 +188,9 @@ class Poller:
             found = await listings.list_listings(tx, channel_ids)
         return [(found.get(channel_id), rules[channel_id]) for channel_id in channel_ids]
 
-    async def _ask(self, job: Job[UUID], look: Poll) -> PollAnswer:
+    async def _ask(self, job: Job[UUID], poll: Poll) -> PollAnswer:
         """Ask for all parts of the answer, and tell what of it is new."""
-        listing = look.listing
+        listing = poll.listing
         wants_whole = listing.asked or listing.blind or listing.polls % WHOLE_EVERY == WHOLE_EVERY - 1
         cursor = {} if wants_whole else listing.cursor
         address = await read_address(job.database, self.links.secrets, listing.channel_id, key=listing.key)
@@ -199,7 +199,7 @@ class Poller:
             # An answer that has begun is read to its end; what has not begun waits outside of its slot.
             patience_s = HORIZON_S if parts else 0.0
             async with self.links.call(
-                look.account, "list", host=listing.host, patience_s=patience_s
+                poll.account, "list", host=listing.host, patience_s=patience_s
             ) as link:
                 parts.append(await link.list(address, cursor))
             cursor = parts[-1].cursor
@@ -212,52 +212,52 @@ class Poller:
                 listing.channel_id,
                 listed.entries,
                 with_resets(sources, listed.numbers_reset),
-                first_look=listing.succeeded_at is None,
+                first_poll=listing.succeeded_at is None,
                 bad=listed.bad,
                 complete=listed.complete,
                 loose_keys=listed.loose_keys,
-                told_before=listing.told_before,
+                notified_before=listing.notified_before,
             )
             return PollAnswer(address, listed, await find_news(tx, [answered]))
 
-    async def _succeed(self, job: Job[UUID], look: Poll, answer: PollAnswer) -> None:
-        listing, now = look.listing, look.now
+    async def _succeed(self, job: Job[UUID], poll: Poll, answer: PollAnswer) -> None:
+        listing, now = poll.listing, poll.now
         if is_quiet(listing, answer.listed, address=answer.address):
-            standing = self._standing(look, answer, changed=False)
-            if standing.tier == listing.tier:
-                due_at = self._next(look, standing)
+            update = self._update(poll, answer, changed=False)
+            if update.tier == listing.tier:
+                due_at = self._next(poll, update)
                 await job.finish_with(
-                    listings.unchanged(listing, standing, due_at=due_at, reason=look.reason, now=now)
+                    listings.unchanged(listing, update, due_at=due_at, reason=poll.reason, now=now)
                 )
-                _count(job, look, "unchanged", outcome="done")
+                _count(job, poll, "unchanged", outcome="done")
                 return
         async with job.finish() as tx:
-            if await self._move(tx, look, answer):
-                _count(job, look, "joined", outcome="done")
+            if await self._move(tx, poll, answer):
+                _count(job, poll, "joined", outcome="done")
                 return
             rules = (
                 {listing.channel_id: await self.rules.get(tx, listing.channel_id)}
                 if answer.news.posts
                 else {}
             )
-            await self._mend(tx, look)
+            await self._close_breakers(tx, poll)
             outcome = await accept_news(tx, answer.news, rules=rules, ids=self.ids, now=now)
             if not answer.listed.unchanged:
                 await self._clear_misses(tx, listing, answer, outcome)
-                await self._note(tx, look, answer.listed)
-            standing = self._standing(look, answer, changed=outcome.changed)
+                await self._note(tx, poll, answer.listed)
+            update = self._update(poll, answer, changed=outcome.changed)
             if await listings.plan_after_answer(
-                tx, listing, standing, due_at=self._next(look, standing), reason=look.reason, now=now
+                tx, listing, update, due_at=self._next(poll, update), reason=poll.reason, now=now
             ):
                 await enqueue(tx, [Wake(KIND, job.raw_key)])
-        _count(job, look, "changed" if outcome.changed else "unchanged", outcome="done")
+        _count(job, poll, "changed" if outcome.changed else "unchanged", outcome="done")
 
-    async def _put_off(self, job: Job[UUID], look: Poll, error: RateLimited) -> None:
+    async def _put_off(self, job: Job[UUID], poll: Poll, error: RateLimited) -> None:
         """Let a poll whose host has no room wait outside of its slot, behind those that wait already."""
-        listing, now = look.listing, look.now
+        listing, now = poll.listing, poll.now
         wait_s = min(error.retry_after_s, MAX_WAIT_S)
         async with job.finish() as tx:
-            wait = await explain_wait(tx, look.host, error)
+            wait = await explain_wait(tx, poll.host, error)
             await listings.put_off_listing(
                 tx,
                 listing,
@@ -273,38 +273,38 @@ class Poller:
         if listing.has_misses:
             await releases.clear_bad_entries(tx, listing.channel_id, but=still_bad)
 
-    async def _mend(self, tx: Tx, look: Poll) -> None:
-        listing = look.listing
+    async def _close_breakers(self, tx: Tx, poll: Poll) -> None:
+        listing = poll.listing
         if listing.host_failures:
-            await hosts.mend_host(tx, look.host, now=look.now)
+            await hosts.close_host_breaker(tx, poll.host, now=poll.now)
         if listing.failures:
-            await watches.close_breaker(tx, channel_id=listing.channel_id, account_id=look.account.id)
+            await watches.close_breaker(tx, channel_id=listing.channel_id, account_id=poll.account.id)
 
-    async def _note(self, tx: Tx, look: Poll, listed: Listed) -> None:
+    async def _note(self, tx: Tx, poll: Poll, listed: Listed) -> None:
         """Write down what the answer says of the listing itself."""
         if listed.numbers_reset is not None:
-            await listings.note_reset(tx, look.listing.channel_id, numbers_reset=listed.numbers_reset)
+            await listings.note_reset(tx, poll.listing.channel_id, numbers_reset=listed.numbers_reset)
 
-    async def _move(self, tx: Tx, look: Poll, answer: PollAnswer) -> bool:
+    async def _move(self, tx: Tx, poll: Poll, answer: PollAnswer) -> bool:
         """Follow a listing that moved for good; true if it is another one now, which is looked at instead."""
-        listing, listed = look.listing, answer.listed
+        listing, listed = poll.listing, answer.listed
         if listed.moved_to in ("", answer.address):
             return False
         # Before its address changes, which may be what it is called by.
         await listings.title_listing(tx, listing.channel_id, title=listed.title or listing.title)
         host = HostName(listing.platform, self.links.host_of(listing.platform, listed.moved_to))
         addresses = ListingAddresses(tx, self.links.secrets)
-        return await move(tx, listing, addresses, address=listed.moved_to, host=host, now=look.now)
+        return await move(tx, listing, addresses, address=listed.moved_to, host=host, now=poll.now)
 
-    def _standing(self, look: Poll, answer: PollAnswer, *, changed: bool) -> ListingState:
-        listing, listed, now = look.listing, answer.listed, look.now
+    def _update(self, poll: Poll, answer: PollAnswer, *, changed: bool) -> ListingUpdate:
+        listing, listed, now = poll.listing, answer.listed, poll.now
         arrivals = merge_arrivals(
             listing.arrivals, [entry.published_at for entry in listed.entries if entry.published_at], now=now
         )
         tier, reason = tier_of(arrivals, now=now)
         if listing.tier_pinned:
             tier, reason = listing.tier, listing.tier_reason
-        return ListingState(
+        return ListingUpdate(
             cursor=listing.cursor if listed.unchanged else listed.cursor,
             arrivals=arrivals,
             rest_until=None if listed.rest_s is None else now + timedelta(seconds=listed.rest_s),
@@ -318,18 +318,18 @@ class Poller:
             title=listed.title,
         )
 
-    def _next(self, look: Poll, standing: ListingState) -> datetime:
+    def _next(self, poll: Poll, update: ListingUpdate) -> datetime:
         """Return when to look next: in the listing's own rhythm, or as a safety net where a sweep tells."""
-        now = look.now
-        if look.listing.swept:
+        now = poll.now
+        if poll.listing.swept:
             net_s = self.randomness.jittered(self.settings.net_s, part=0.5)
             return now + timedelta(seconds=net_s)
-        rest_s = None if standing.rest_until is None else (standing.rest_until - now).total_seconds()
-        due_at = next_look(
-            tier=standing.tier,
-            arrivals=standing.arrivals,
+        rest_s = None if update.rest_until is None else (update.rest_until - now).total_seconds()
+        due_at = next_poll(
+            tier=update.tier,
+            arrivals=update.arrivals,
             now=now,
-            knobs=look.rules.schedule,
+            knobs=poll.rules.schedule,
             rest_s=rest_s,
             shortest_s=self.settings.shortest_s,
         ).due_at
@@ -337,19 +337,19 @@ class Poller:
         late_s = (due_at - now).total_seconds() * JITTER
         return due_at + timedelta(seconds=self.randomness.uniform(0, late_s))
 
-    async def _fail(self, job: Job[UUID], look: Poll, error: WorkError) -> None:
+    async def _fail(self, job: Job[UUID], poll: Poll, error: WorkError) -> None:
         """Count one failure, for the watch and for its host, and leave both alone as their breakers say."""
-        listing, now = look.listing, look.now
+        listing, now = poll.listing, poll.now
         log.warning("a listing cannot be read", listing=listing.title, host=listing.host, reason=str(error))
         breaker = fail(listing.breaker, now=now)
         async with job.finish() as tx:
             host_until = await note_failure(
-                tx, look.host, error, attempt=job.attempt, probing=look.probing, now=now
+                tx, poll.host, error, attempt=job.attempt, probing=poll.probing, now=now
             )
             await watches.fail_watch(
                 tx,
                 channel_id=listing.channel_id,
-                account_id=look.account.id,
+                account_id=poll.account.id,
                 breaker=breaker,
                 error_class=error_class(error),
                 error_message=str(error),
@@ -359,26 +359,26 @@ class Poller:
             due_at = max(breaker.open_until or soon, host_until or soon)
             reason = "host_open" if host_until else "breaker_open" if breaker.open_until else "failed"
             await listings.plan_listing(tx, listing, due_at=due_at, reason=reason, checked=True, now=now)
-        _count(job, look, error_class(error))
+        _count(job, poll, error_class(error))
 
-    async def _end_gone(self, job: Job[UUID], look: Poll, error: Gone) -> None:
-        log.warning("a listing is gone for good", listing=look.listing.title, reason=str(error))
+    async def _end_gone(self, job: Job[UUID], poll: Poll, error: Gone) -> None:
+        log.warning("a listing is gone for good", listing=poll.listing.title, reason=str(error))
         async with job.finish() as tx:
-            await self._mend(tx, look)
+            await self._close_breakers(tx, poll)
             await watches.fail_watch(
                 tx,
-                channel_id=look.listing.channel_id,
-                account_id=look.account.id,
-                breaker=fail(look.listing.breaker, now=look.now),
+                channel_id=poll.listing.channel_id,
+                account_id=poll.account.id,
+                breaker=fail(poll.listing.breaker, now=poll.now),
                 error_class=error_class(error),
                 error_message=str(error),
-                now=look.now,
+                now=poll.now,
             )
-            await listings.end_listing(tx, look.listing.channel_id, now=look.now)
-        _count(job, look, error_class(error))
+            await listings.end_listing(tx, poll.listing.channel_id, now=poll.now)
+        _count(job, poll, error_class(error))
 
 
-def _count(job: Job[UUID], look: Poll, result: str, *, outcome: str = "failed") -> None:
+def _count(job: Job[UUID], poll: Poll, result: str, *, outcome: str = "failed") -> None:
     """Count a look by its result: one that gave up is not done, though its job ends in good order."""
-    poll_of(look.listing.platform, result).inc()
+    poll_of(poll.listing.platform, result).inc()
     job.outcome = outcome

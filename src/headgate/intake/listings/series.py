@@ -18,7 +18,7 @@ from headgate.storage.channels.requests import Holdings
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.listings import listings, series
-from headgate.storage.listings.listing_overview import ListingState, get_listing_states
+from headgate.storage.listings.listing_overview import ListingOverview, get_listing_states
 from headgate.storage.listings.series import NOBODY, Chapter, Series, SeriesSource
 from headgate.storage.notifications.follows import list_watched_channels
 
@@ -100,7 +100,7 @@ async def check_series_now(tx: Tx, series_id: UUID, *, now: datetime) -> list[UU
     return channel_ids
 
 
-async def get_source_state(tx: Tx, channel_id: UUID) -> ListingState:
+async def get_source_state(tx: Tx, channel_id: UUID) -> ListingOverview:
     found = await get_listing_states(tx, [channel_id])
     if not found:
         raise _no_source()

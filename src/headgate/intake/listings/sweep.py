@@ -117,7 +117,7 @@ class Sweeper:
             rules = await self.rules.get_many(tx, list(found.listings))
             await hosts.lock_host(tx, job.key)
             if host.failures:
-                await hosts.mend_host(tx, job.key, now=now)
+                await hosts.close_host_breaker(tx, job.key, now=now)
             if (await accept_news(tx, found.news, rules=rules, ids=self.ids, now=now)).changed:
                 await hosts.note_swept(tx, found.arrivals, now=now)
             if not host.cursor:
@@ -150,7 +150,7 @@ class Sweeper:
                     channel_id,
                     swept.entries.get(listing.key, ()),
                     sources[channel_id],
-                    first_look=listing.first_look,
+                    first_poll=listing.first_poll,
                     bad=swept.bad.get(listing.key, ()),
                 )
                 for channel_id, listing in followed.items()

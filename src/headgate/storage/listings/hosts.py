@@ -68,7 +68,7 @@ class SweptListing:
     key: str
     channel_id: UUID
     arrivals: list[datetime]
-    first_look: bool
+    first_poll: bool
 
 
 async def upsert_host(tx: Tx, host: HostName, *, swept: bool, now: datetime) -> None:
@@ -98,9 +98,9 @@ async def fail_host(
     )
 
 
-async def mend_host(tx: Tx, host: HostName, *, now: datetime) -> None:
+async def close_host_breaker(tx: Tx, host: HostName, *, now: datetime) -> None:
     """Close a host's breaker; whoever waited for it is due."""
-    await tx.execute(Q["mend_host"], **vars(host), now=now)
+    await tx.execute(Q["close_host_breaker"], **vars(host), now=now)
 
 
 async def list_due_hosts(tx: Tx, *, now: datetime, limit: int) -> list[str]:

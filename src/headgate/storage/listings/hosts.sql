@@ -20,15 +20,15 @@ where platform = %(platform)s and name = %(name)s
 -- Its breaker, kept as it is until the transaction ends.
 select failures, opened, open_until from host where platform = %(platform)s and name = %(name)s for update
 
--- name: mend_host
+-- name: close_host_breaker
 -- It answers: the breaker is closed, and whoever waited for that is due, one after the other as the lane permits.
-with mended as (
+with closed as (
     update host set failures = 0, opened = 0, open_until = null, error_class = '', error_message = ''
     where platform = %(platform)s and name = %(name)s and failures > 0
     returning platform, name
 )
 update listing l set due_at = %(now)s, planned_at = %(now)s
-from mended m where l.platform = m.platform and l.host = m.name and l.reason = 'host_open' and l.due_at > %(now)s
+from closed m where l.platform = m.platform and l.host = m.name and l.reason = 'host_open' and l.due_at > %(now)s
 
 -- name: list_due_hosts
 -- Sites whose sweep is due and has no job, and that are not left alone.
@@ -84,7 +84,7 @@ where l.channel_id = s.channel_id
 
 -- name: find_swept
 -- Which of these listings are followed here and on, by their keys.
-select c.key, l.channel_id, l.arrivals, l.succeeded_at is null as first_look
+select c.key, l.channel_id, l.arrivals, l.succeeded_at is null as first_poll
 from channel c join listing l on l.channel_id = c.id
 where c.platform = %(platform)s and l.host = %(name)s and c.key = any(%(keys)s) and c.message_scan_enabled
   and l.gone_at is null

@@ -29,7 +29,7 @@ _FIRST = UUID(int=0)
 
 
 @dataclass(frozen=True)
-class ListingState:
+class ListingOverview:
     """How a listing stands."""
 
     channel_id: UUID
@@ -175,11 +175,11 @@ class ListingPlace:
 
 
 async def list_listings(
-    tx: Tx, *, platform: str | None = None, after: ListingState | ListingPlace | None = None, limit: int
-) -> list[ListingState]:
+    tx: Tx, *, platform: str | None = None, after: ListingOverview | ListingPlace | None = None, limit: int
+) -> list[ListingOverview]:
     """Return a page of listings by title, of all platforms or of one."""
     return await tx.all(
-        ListingState,
+        ListingOverview,
         Q["listing_states"],
         channel_ids=None,
         platform=platform,
@@ -189,10 +189,10 @@ async def list_listings(
     )
 
 
-async def get_listing_states(tx: Tx, channel_ids: Sequence[UUID]) -> list[ListingState]:
+async def get_listing_states(tx: Tx, channel_ids: Sequence[UUID]) -> list[ListingOverview]:
     """Return how these listings stand, by title."""
     return await tx.all(
-        ListingState,
+        ListingOverview,
         Q["listing_states"],
         channel_ids=list(channel_ids),
         platform=None,

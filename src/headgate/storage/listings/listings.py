@@ -73,7 +73,7 @@ class ListingRow:
     account_name: str
     established: bool
     sign_in: int
-    told_before: int
+    notified_before: int
     """The number of the last thing that any source had told by then."""
 
     @property
@@ -98,7 +98,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class ListingState:
+class ListingUpdate:
     """What an answer changes about its listing."""
 
     cursor: Mapping[str, str]
@@ -182,7 +182,7 @@ async def plan_listing(
 
 
 async def plan_after_answer(
-    tx: Tx, listing: ListingRow, standing: ListingState, *, due_at: datetime, reason: str, now: datetime
+    tx: Tx, listing: ListingRow, update: ListingUpdate, *, due_at: datetime, reason: str, now: datetime
 ) -> bool:
     """Write down what an answer says of its listing, and when to look next; true if it is due at once."""
     return bool(
@@ -192,16 +192,16 @@ async def plan_after_answer(
             seen=listing.wake_seq,
             due_at=due_at,
             reason=reason,
-            cursor=Jsonb(dict(standing.cursor)),
-            arrivals=list(standing.arrivals),
-            rest_until=standing.rest_until,
-            tier=standing.tier,
-            tier_reason=standing.tier_reason,
-            warning=standing.warning,
-            unchanged=standing.unchanged,
-            changed=standing.changed,
-            blind=standing.blind,
-            title=standing.title,
+            cursor=Jsonb(dict(update.cursor)),
+            arrivals=list(update.arrivals),
+            rest_until=update.rest_until,
+            tier=update.tier,
+            tier_reason=update.tier_reason,
+            warning=update.warning,
+            unchanged=update.unchanged,
+            changed=update.changed,
+            blind=update.blind,
+            title=update.title,
             from_tier=listing.tier,
             now=now,
         )
@@ -209,7 +209,7 @@ async def plan_after_answer(
 
 
 def unchanged(
-    listing: ListingRow, standing: ListingState, *, due_at: datetime, reason: str, now: datetime
+    listing: ListingRow, update: ListingUpdate, *, due_at: datetime, reason: str, now: datetime
 ) -> Statement:
     """Return what writes down an answer without news, to be sent together with others."""
     return Statement(
@@ -219,8 +219,8 @@ def unchanged(
             "seen": listing.wake_seq,
             "due_at": due_at,
             "reason": reason,
-            "rest_until": standing.rest_until,
-            "tier_reason": standing.tier_reason,
+            "rest_until": update.rest_until,
+            "tier_reason": update.tier_reason,
             "now": now,
         },
     )

@@ -46,7 +46,7 @@ select l.channel_id, l.platform, c.key, c.title, l.host, l.cursor, l.due_at, l.w
        coalesce(w.failures, 0) as failures, coalesce(w.opened, 0) as opened, w.open_until,
        exists (select from miss m where m.channel_id = l.channel_id and m.stage = 'entry') as has_misses,
        a.id as account_id, coalesce(a.name, '') as account_name, coalesce(a.established, false) as established,
-       coalesce(a.sign_in, 0) as sign_in, t.last_value as told_before
+       coalesce(a.sign_in, 0) as sign_in, t.last_value as notified_before
 from listing l
 cross join release_told t
 join channel c on c.id = l.channel_id

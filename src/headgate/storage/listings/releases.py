@@ -34,7 +34,7 @@ class NewRelease:
     external: bool
     published_at: datetime | None
     fingerprint: int
-    first_look: bool
+    first_poll: bool
     """The listing was never looked at before: what has no time is not new, only new to us."""
     identity: int = 0
     """Of its link and title, by which it is known if its key changes; 0 where these identify nothing."""
@@ -76,7 +76,7 @@ async def list_missing(tx: Tx, channel_id: UUID, entry_keys: Sequence[str]) -> l
 
 
 async def mark_removed(
-    tx: Tx, channel_id: UUID, entry_keys: Sequence[str], *, told_before: int, now: datetime
+    tx: Tx, channel_id: UUID, entry_keys: Sequence[str], *, notified_before: int, now: datetime
 ) -> int:
     """Mark what a whole answer does not have, except what was told after it was asked for."""
     if not entry_keys:
@@ -85,7 +85,7 @@ async def mark_removed(
         Q["mark_removed"],
         channel_id=channel_id,
         entry_keys=list(entry_keys),
-        told_before=told_before,
+        notified_before=notified_before,
         now=now,
     )
     await leave_chapters(tx, left)
@@ -127,7 +127,7 @@ async def take_releases(
         externals=[r.external for r in releases],
         published=[r.published_at for r in releases],
         fingerprints=[r.fingerprint for r in releases],
-        first_looks=[r.first_look for r in releases],
+        first_polls=[r.first_poll for r in releases],
         identities=[r.identity for r in releases],
         now=now,
     )

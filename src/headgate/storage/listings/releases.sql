@@ -28,7 +28,7 @@ where r.channel_id = %(channel_id)s and r.removed_at is null
 -- may be older than it.
 update release set removed_at = %(now)s
 where channel_id = %(channel_id)s and entry_key = any(%(entry_keys)s) and removed_at is null
-  and told_seq <= %(told_before)s
+  and told_seq <= %(notified_before)s
 returning chapter_id
 
 -- name: leave_chapters
@@ -42,7 +42,7 @@ from headgate_take_releases(
     %(channel_ids)s::uuid[], %(series_ids)s::uuid[], %(chapter_ids)s::uuid[], %(chapter_keys)s::text[],
     %(places)s::text[], %(numbers)s::text[], %(volumes)s::text[], %(chapter_titles)s::text[], %(release_ids)s::uuid[],
     %(entry_keys)s::text[], %(titles)s::text[], %(urls)s::text[], %(languages)s::text[], %(scan_groups)s::text[],
-    %(externals)s::boolean[], %(published)s::timestamptz[], %(fingerprints)s::bigint[], %(first_looks)s::boolean[],
+    %(externals)s::boolean[], %(published)s::timestamptz[], %(fingerprints)s::bigint[], %(first_polls)s::boolean[],
     %(identities)s::bigint[], %(now)s::timestamptz)
 
 -- name: note_bad_entries

@@ -144,9 +144,9 @@ async def drop_empty_chapters(tx: Tx, series_id: UUID) -> None:
     await tx.execute(Q["drop_empty_chapters"], series_id=series_id)
 
 
-async def list_brought(tx: Tx, channel_ids: Sequence[UUID]) -> list[UUID]:
+async def list_series_of_channels(tx: Tx, channel_ids: Sequence[UUID]) -> list[UUID]:
     """Return the series that listings bring or have brought."""
-    return await tx.column(Q["list_brought"], channel_ids=list(channel_ids))
+    return await tx.column(Q["list_series_of_channels"], channel_ids=list(channel_ids))
 
 
 async def settle_latest(tx: Tx, series_ids: Sequence[UUID]) -> None:

@@ -121,7 +121,7 @@ where o.series_id = %(series_id)s order by o.created_at, o.channel_id
 delete from chapter c
 where c.series_id = %(series_id)s and not exists (select from release r where r.chapter_id = c.id)
 
--- name: list_brought
+-- name: list_series_of_channels
 -- Which series these listings bring or have brought.
 select series_id from series_source where channel_id = any(%(channel_ids)s::uuid[])
 union

@@ -28,4 +28,4 @@ async def get_settings(tx: Tx, *, user_id: UUID) -> NotificationSettings:
 async def put_settings(tx: Tx, settings: NotificationSettings, *, user_id: UUID, now: datetime) -> None:
     """Keep the settings, and let what waits be judged by them."""
     await tx.execute(Q["put_settings"], user_id=user_id, **vars(settings))
-    await tx.execute(Q["look_again"], user_id=user_id, now=now)
+    await tx.execute(Q["recheck"], user_id=user_id, now=now)

@@ -18,8 +18,8 @@ from headgate.intake.listings.series import check_now, get_source_state, set_fre
 from headgate.kernel.logs import mask_url
 from headgate.storage.listings.listing_overview import (
     HostState,
+    ListingOverview,
     ListingPlace,
-    ListingState,
     TierChange,
     TroubledListing,
     list_hosts,
@@ -134,7 +134,7 @@ class ListingAnswer(BaseModel):
     reader: str
 
     @classmethod
-    def of(cls, listing: ListingState, *, now: datetime) -> ListingAnswer:
+    def of(cls, listing: ListingOverview, *, now: datetime) -> ListingAnswer:
         watch = Breaker(listing.failures, 0, listing.open_until)
         host = Breaker(listing.host_failures, 0, listing.host_open_until)
         worded = {

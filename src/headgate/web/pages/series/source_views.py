@@ -9,7 +9,7 @@ from uuid import UUID
 from headgate.domain.words.listing_words import Health, frequency_sentence
 from headgate.storage.database import Tx
 from headgate.storage.listings.listing_overview import (
-    ListingState,
+    ListingOverview,
     TierChange,
     get_listing_states,
     list_last_tier_changes,
@@ -24,7 +24,7 @@ CHANGES = 10
 class ListingView:
     """How a listing stands, in words."""
 
-    state: ListingState
+    state: ListingOverview
     health: Health
     often: str
     """How often it is looked at, and why."""
