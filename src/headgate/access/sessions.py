@@ -34,7 +34,7 @@ class Browser:
     session_token: str = ""
     """Of the session that it has already, if any."""
     secret: str = ""
-    """Tells a browser that signed in before from a stranger's; it signs nobody in."""
+    """Tells a browser that signed in before from a stranger's; it does not sign in."""
 
 
 async def start_session(tx: Tx, access: Access, browser: Browser, user_id: UUID, *, days: int) -> str:

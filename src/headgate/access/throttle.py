@@ -71,7 +71,7 @@ def network_of(address: str) -> str:
 
 
 async def count_attempt(tx: Tx, attempt: Attempt, user_id: UUID | None, *, now: datetime) -> Counted:
-    """Count an attempt before the password is looked at; raise `Throttled` if it has to wait.
+    """Count an attempt before the password is checked; raise `Throttled` if it has to wait.
 
     The exception rolls the count back: knocking at a closed door does not keep it closed. Users are counted
     by id, so that no other spelling of a name has a slate of its own.

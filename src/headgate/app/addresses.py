@@ -48,7 +48,7 @@ def bind_web(host: str, port: int) -> WebAddress:
 
 
 def bind_probes(port: int) -> socket.socket:
-    """Take exactly this port: whoever scrapes it was told its number."""
+    """Take exactly this port, because scrapers are configured with it."""
     try:
         return _listen(LOOPBACK, port)
     except OSError as error:

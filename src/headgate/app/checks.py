@@ -167,7 +167,7 @@ def explain_unreachable(reason: str) -> Check:
 
 
 def judge_powers(powers: Sequence[str]) -> Check:
-    """Judge the rights of the database user: whoever speaks to the database through us has them as well."""
+    """Check the rights of the database user: a flaw in our SQL would expose them."""
     if not powers:
         return Check("database user", "ok", "It has no rights beyond its own database.")
     has = "is a superuser" if "superuser" in powers else f"has {', '.join(powers)}"

@@ -152,7 +152,7 @@ def build_parts(
 
 
 def build_push_addresses(settings: Settings, database: Database, *, clock: Clock, ids: Ids) -> PushAddresses:
-    """Return what a user can do with addresses, for whoever needs no other part."""
+    """Return the actions on push addresses, for callers that need no other part."""
     private = settings.notify.allow_private
     lanes = Lanes(database, clock)
     return PushAddresses(AppriseOut(), lanes, clock, ids, settings.data.dir, allow_private=private)

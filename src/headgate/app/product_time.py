@@ -17,7 +17,7 @@ async def start_quick_time(url: str, *, speed: float) -> Anchor:
 
 
 async def find_clock(url: str) -> Clock:
-    """Return the clock that the database's rows were written by: a demo's is quick, whoever opens it."""
+    """Return the clock that the database's rows were written by: a demo's runs fast."""
     async with _transaction(url) as tx:
         anchor = await get_anchor(tx)
     return RealClock() if anchor is None else anchored_clock(anchor)

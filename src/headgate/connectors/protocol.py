@@ -64,7 +64,7 @@ class Manifest:
     discover_every_s: float = 21_600.0
     """How often an account's channels are listed again, to notice new, renamed and vanished ones."""
     edit_window_s: float = 172_800.0
-    """Edits of messages up to this age are looked for after nobody listened; 0: messages cannot be edited."""
+    """After a gap in listening, messages up to this age are reread for edits; 0: no message can be edited."""
     page_size: int = 100
     dedupe: DedupeWindow = DedupeWindow("none")
     lanes: Mapping[CallKind, LaneDefault] = field(default_factory=dict[CallKind, LaneDefault])
@@ -174,7 +174,7 @@ class Link(Protocol):
         """Return what is new on a whole site since the cursor, in one call; an empty cursor begins now.
 
         Only called where the manifest claims `sweep`. What is told twice does no harm; what is left out is
-        not heard of until the listing itself is looked at.
+        not noticed until the listing itself is polled.
         """
         ...
 

@@ -25,7 +25,7 @@ from typing import Literal
 from headgate.domain.errors import RateLimited, Transient
 
 HORIZON_S = 5.0
-"""Permits reach at most so far ahead, so nobody holds a slot for longer while waiting for one."""
+"""How far ahead permits reach, and so the longest that a slot is held while waiting for one."""
 MAX_GRACE_S = 2.0
 MIN_PER_MINUTE = 1.0
 WARM_FROM_PER_MINUTE = 10.0

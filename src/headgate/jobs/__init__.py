@@ -1,1 +1,1 @@
-"""Durable jobs: wake-ups with a kind and a key, carried out once, whoever dies on the way."""
+"""Durable jobs: wake-ups with a kind and a key, carried out once, whatever crashes on the way."""

@@ -37,7 +37,7 @@ SUSPECT_AFTER_CRASHES = 2
 COLLISIONS = RetryPolicy(first_delay_s=1.0, longest_delay_s=60.0)
 """Pauses after collisions and time-outs of the database, which are no attempts."""
 REST = timedelta(minutes=30)
-"""Work whose job gave up is tried again after so long, whether or not somebody looks at the dead letter."""
+"""How long after its job gave up work is retried, even if no one handles the dead letter."""
 
 
 class Crashed(WorkError):

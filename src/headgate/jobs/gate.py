@@ -1,4 +1,4 @@
-"""Lets a suspect run alone: nobody else claims or runs while it does, if the others end soon enough."""
+"""Lets a suspect run alone: no other job is claimed or runs meanwhile, if the others end soon enough."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ async def keep(tx: Tx, letter_id: UUID, *, kept: bool) -> DeadLetter:
 
 
 async def prune(tx: Tx, kinds: Kinds, *, keep: int, before: datetime, now: datetime) -> None:
-    """Delete old letters; the work of open ones is tried again, for without a letter nobody would miss it."""
+    """Delete old letters, and retry the work of open ones: nothing else would remember it."""
     parked = await dead_letters.prune_dead_letters(tx, keep=keep, before=before, most_open=OPEN_AT_ONCE)
     for work in parked:
         try:

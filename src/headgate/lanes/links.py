@@ -29,7 +29,7 @@ from headgate.storage.vault import Vault
 log = get_logger("lanes")
 
 HOST_KINDS: frozenset[CallKind] = frozenset({"list", "sweep", "find"})
-"""Calls that a host counts, whoever makes them."""
+"""Calls that a host counts, across all accounts."""
 
 
 class Secrets(Protocol):

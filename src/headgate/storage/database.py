@@ -1,7 +1,7 @@
 """One process's way to PostgreSQL: a small pool, transactions, and one shared LISTEN.
 
 A server that goes away is waited for: work that has not begun waits here with growing pauses and one
-log line; work that was under way fails with `DatabaseAway` and is done again by whoever owns it.
+log line; work that was under way fails with `DatabaseAway` and is retried by its owner.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class Database:
             await self._give_back(connection)
 
     async def run_together(self, statements: Sequence[Statement]) -> None:
-        """Run statements whose answers nobody needs as one transaction in one round trip.
+        """Run statements whose answers are not needed as one transaction in one round trip.
 
         The rows of a query are written together, queries in the order in which they first come.
         """

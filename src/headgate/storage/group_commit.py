@@ -24,7 +24,7 @@ Waiting = tuple[Sequence[Statement], "asyncio.Future[None]"]
 
 @dataclass
 class GroupCommit:
-    """Writes statements whose answers nobody needs."""
+    """Writes statements whose answers are not needed."""
 
     database: Database
     _waiting: deque[Waiting] = field(default_factory=deque[Waiting])

@@ -49,7 +49,7 @@ class FeedsConnector(Connector):
         return SignedIn()
 
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
-        """Do nothing: nobody is signed in."""
+        """Do nothing: feeds have no accounts."""
 
     async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
         if self._certificates is None:

@@ -141,7 +141,7 @@ def _believable(raw: RawEntry, now: datetime, faults: Counter[str]) -> datetime 
 
 
 def plain_text(text: str, *, is_markup: bool) -> str:
-    """Return a text in one line, without markup, entities and characters that nobody sees."""
+    """Return a text in one line, without markup, entities and invisible characters."""
     text = text[:_LOOKED_AT]
     if is_markup:
         text = _SCRIPT.sub(" ", text)

@@ -26,7 +26,7 @@ _LOOKED_AT_BYTES = 16_384
 
 
 class FeedsLink(ListingLink):
-    """Reads any feed, for nobody in particular."""
+    """Reads any feed; needs no account."""
 
     platform = "a feed"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 MAX_READ = 10_000
-"""Entries of a document that are looked at; more than are kept, as the newest may stand at its end."""
+"""Entries of a document to parse; more than are kept, because the newest may be last."""
 
 
 @dataclass(frozen=True)

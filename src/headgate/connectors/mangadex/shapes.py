@@ -31,7 +31,7 @@ class ApiChapter:
     updated_at: datetime
     readable_at: datetime | None
     available: bool
-    """Not taken down: what is unavailable has a place in the list, but nobody can read it."""
+    """Not taken down: an unavailable chapter is listed but cannot be read."""
 
     def is_readable(self, now: datetime) -> bool:
         return self.available and (self.readable_at is None or self.readable_at <= now)
@@ -92,7 +92,7 @@ def _chapter_of(row: Shape, *, site: str) -> ApiChapter:
 
 def _entry_of(key: str, told: Shape, *, group: str, site: str) -> Entry:
     number, external = _text(told, "chapter"), _text(told, "externalUrl")
-    # Nobody could read it before: a chapter held back is news on the day that it is let go.
+    # A chapter that was held back is news on the day it becomes readable.
     times = [at for at in (_time(told, "publishAt"), _time(told, "readableAt")) if at is not None]
     is_link = external.startswith(("https://", "http://"))
     return Entry(

@@ -28,7 +28,7 @@ from headgate.domain.text import MAX_KEY, storable
 MAX_NUMBER = 40
 """A longer text is no chapter number."""
 MAX_PARSED_LENGTH = 300
-"""What comes later in a title is not looked at."""
+"""Ignore what comes later in a title."""
 
 _NUMBERED, _EXTRA, _UNNUMBERED = "1", "5", "9"
 _KINDS = {

@@ -72,5 +72,5 @@ class Swept:
     more: bool = False
     """There is more to tell: the same call with this cursor goes on."""
     gap: bool = False
-    """The site cannot tell everything since the cursor: each listing has to be looked at by itself."""
+    """The site cannot tell everything since the cursor: each listing has to be polled by itself."""
     bad: Mapping[str, tuple[BadEntry, ...]] = field(default_factory=dict[str, "tuple[BadEntry, ...]"])

@@ -32,7 +32,7 @@ from headgate.domain.streams.schedule_knobs import Knobs
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S
 MAX_REST_S = DAY_S
-"""A living listing is looked at once a day, whatever its source asks."""
+"""A living listing is polled at least once a day, whatever its source asks."""
 MAX_ARRIVALS = 20
 
 _ONE_ARRIVAL = timedelta(hours=1)
@@ -102,7 +102,7 @@ class Rhythm:
         if self.period_s is None or self.phase_at is None:
             return None
         newest_s = _seconds(self.arrivals[0], self.phase_at)
-        # The newest arrival has taken the turn that is nearest to it.
+        # The newest arrival fills the expected time nearest to it.
         after_newest = math.floor(newest_s / self.period_s + 0.5) + 1
         not_past = math.ceil((_seconds(now, self.phase_at) - self.late_s) / self.period_s)
         return self.phase_at + timedelta(seconds=self.period_s * max(after_newest, not_past))
@@ -122,7 +122,7 @@ class NextPoll:
 
 
 def expected_next(arrivals: Sequence[datetime], *, now: datetime) -> datetime | None:
-    """Return when the next release is expected; None if nobody can tell."""
+    """Return when the next release is expected; None if that is unknown."""
     return Rhythm.of(arrivals, now=now).expected_next(now=now)
 
 

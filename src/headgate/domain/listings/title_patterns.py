@@ -106,7 +106,7 @@ def _check(pieces: list[str]) -> None:
 
 
 def _check_neighbours(pieces: list[str], before: tuple[str, ...], after: tuple[str, ...]) -> None:
-    """Refuse two places of which nobody can tell where one ends and the other begins."""
+    """Refuse two neighbouring places without a boundary between them."""
     for one, other in pairwise(pieces):
         if one in before and other in after:
             raise UserError(

@@ -17,7 +17,7 @@ from headgate.domain.reminders.windows import DAY_MINUTES, Window, minute_text
 from headgate.domain.wall_time import find_zone, wall_of
 
 HORIZON = timedelta(days=60)
-"""Nobody plans a run that takes longer; the forecast stops there."""
+"""The forecast stops here; no real run takes longer."""
 ROUND_MINUTES = 5
 SPARE_PART = 0.02
 """What an advised window has to spare, because no sender is as quick as its lane to the second."""

@@ -21,7 +21,7 @@ from headgate.domain.wall_time import WEEKDAYS, find_zone, minute_of, moment_of,
 
 FIRST_YEAR = 1970
 LAST_YEAR = 2999
-"""Nobody means a later one, and windows after it must still be times that the computer knows."""
+"""A later year is a typing error, and its windows must still be valid times."""
 _CRON_DAYS = {name[:3].lower(): (place + 1) % 7 for place, name in enumerate(WEEKDAYS)}
 _WORKING_DAYS = frozenset(range(1, 6))
 

@@ -33,7 +33,7 @@ Verdict = Literal[
 KEPT: Verdict = "kept"
 
 VERDICTS_VERSION = 1
-"""Part of every hash. Whoever changes what `verdict` says raises it, and has a migration ask for judging."""
+"""Part of every hash. Raise it when `verdict` changes, with a migration that asks for judging."""
 
 
 @dataclass(frozen=True, slots=True)

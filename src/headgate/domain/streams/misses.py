@@ -1,4 +1,4 @@
-"""When a message or sighting that failed is tried again, and when nobody but a person tries it any more."""
+"""When a failed message or sighting is retried, and when only a person can retry it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of one channel: whether it is read, what of it is kept, and how often it is looked at."""
+"""The rules of one channel: whether it is read, what of it is kept, and how often it is checked."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class ChannelRules:
 
         `documents` shows files other than photos, `photos` shows pictures, and links need `everything`. Files
         are always asked for through `documents`, pictures too: whether a picture that was sent as a file
-        counts as a photo differs between platforms, so whoever wants only pictures asks through both lenses.
-        Whoever wants pictures and other files reads everything: one call tells what is new instead of two.
+        counts as a photo differs between platforms, so a filter for pictures only uses both lenses.
+        A filter for pictures and other files reads everything: one call instead of two.
         """
         filters = [each.filter for each in (self.base, *self.topics.values()) if each.filter is not None]
         wanted: set[Lens] = {"documents"}

@@ -1,4 +1,4 @@
-"""When a stream is looked at and read: one pure decision with a named reason, which is stored and shown.
+"""When a stream is checked and read: one pure decision with a named reason, which is stored and shown.
 
 The rules in their order. A switch outranks everything, and a person's wish all the rest; a stream that cannot
 be read is left alone until its breaker lets a probe through.

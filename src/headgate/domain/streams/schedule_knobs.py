@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Knobs:
-    """How often a stream is looked at."""
+    """How often a stream is checked."""
 
     skip_window_s: float = 300.0
-    """So long after a truly idle scan nothing but a person or a live event makes a stream due."""
+    """For this long after a truly idle scan, only a person or a live event makes a stream due."""
     idle_threshold: int = 5
     """After so many truly idle scans in a row the interval is multiplied."""
     every_nth: int = 5

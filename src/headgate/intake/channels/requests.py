@@ -1,7 +1,7 @@
 """Actions on channels: scan, switch, set how often, remove. Each works in the caller's transaction.
 
 The order of locks: jobs, settings, streams. A job that ends holds its own row, then wants the settings and
-the stream, and whoever takes them the other way round would wait for it for ever.
+the stream, and the opposite order would deadlock.
 """
 
 from __future__ import annotations
@@ -133,13 +133,13 @@ async def set_start(tx: Tx, channel_id: UUID, position: int, *, now: datetime) -
 
 
 async def _wake_checker(tx: Tx, channel_id: UUID) -> None:
-    """Have the head fetched at once by whoever reads the channel."""
+    """Wake the account that reads the channel to fetch its head now."""
     if reader_id := await requests.get_reader_id(tx, channel_id):
         await enqueue(tx, [Wake(CHECK, str(reader_id), priority=PERSON)])
 
 
 async def _enabled_stream(tx: Tx, channel_id: UUID) -> RequestedStream:
-    # Whoever is just turning a switch is waited for here, so that the switches are read as they are.
+    # Wait here for a change of switches that is under way, so that the switches are current.
     await intake_settings.hold_settings(tx)
     stream = await requests.lock_stream(tx, channel_id)
     if stream is None:

@@ -22,7 +22,7 @@ from headgate.storage.database import Database, Tx
 log = get_logger("intake")
 
 FRESH_S = 5.0
-"""For so long rules that somebody peeks at are believed without a notice."""
+"""How long cached rules are trusted without a notice."""
 MAX_KEPT = 50_000
 
 OFF = ChannelRules(enabled=False)

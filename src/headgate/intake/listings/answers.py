@@ -13,7 +13,7 @@ from headgate.intake.listings.entries import News
 from headgate.storage.listings.listings import ListingRow, Source
 
 LAG = timedelta(hours=1)
-"""A server may take so long until its answers hold what has come out."""
+"""How long a server may take to show what was published."""
 
 
 def is_quiet(listing: ListingRow, listed: Listed, *, address: str) -> bool:

@@ -40,7 +40,7 @@ class News:
     renamed: dict[UUID, Mapping[str, str]] = field(default_factory=dict[UUID, Mapping[str, str]])
     """Entries that are known under another key: the old one by the new one."""
     first_polls: frozenset[UUID] = frozenset()
-    """Listings that were never polled before: when an undated entry of them came, nobody knows."""
+    """Listings that were never polled before, so the age of their undated entries is unknown."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from headgate.storage.listings.hosts import HostName
 
 TRIES = 3
 PROBE_S = 120.0
-"""For so long whoever probes a host does so alone."""
+"""How long one probe of a host excludes others."""
 
 
 async def claim_probe(database: Database, host: HostName, *, now: datetime) -> bool:
@@ -26,7 +26,7 @@ async def claim_probe(database: Database, host: HostName, *, now: datetime) -> b
 
 
 def may_retry(error: WorkError, *, attempt: int, host_failures: int) -> bool:
-    """Tell whether trying again in seconds may help: nobody else has failed at this host."""
+    """Return whether a retry in seconds may help: no other poll has failed at this host."""
     return error.retryable and attempt < TRIES and host_failures <= (0 if attempt == 1 else 1)
 
 

@@ -182,7 +182,7 @@ class Poller:
 
     async def _read(self, channel_ids: Sequence[UUID]) -> list[tuple[ListingRow | None, ChannelRules]]:
         """Return what polls that begin together need to know."""
-        # Whoever changes a rule makes the listing due anew, so what was true seconds ago will do.
+        # A changed rule makes the listing due again, so rules that are seconds old will do.
         rules = await self.rules.peek_many(self.database, channel_ids)
         async with self.database.autocommit() as tx:
             found = await listings.list_listings(tx, channel_ids)
@@ -286,7 +286,7 @@ class Poller:
             await listings.note_reset(tx, poll.listing.channel_id, numbers_reset=listed.numbers_reset)
 
     async def _move(self, tx: Tx, poll: Poll, answer: PollAnswer) -> bool:
-        """Follow a listing that moved for good; true if it is another one now, which is looked at instead."""
+        """Follow a listing that moved for good; true if another listing is polled instead."""
         listing, listed = poll.listing, answer.listed
         if listed.moved_to in ("", answer.address):
             return False

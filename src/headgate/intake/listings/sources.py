@@ -60,7 +60,7 @@ class ListingSources:
     ids: Ids
 
     async def reader_of(self, platform: str) -> AccountRef:
-        """Return the account that looks at a platform's listings: one that is signed in, or nobody's."""
+        """Return the account that polls a platform's listings: a signed-in one, or the anonymous one."""
         anonymous = "anonymous" in self.links.manifest(platform).capabilities
         async with self.database.transaction() as tx:
             accounts = [a for a in await list_accounts(tx) if a.platform == platform and a.state == "active"]

@@ -39,7 +39,7 @@ log = get_logger("intake")
 KIND = "sweep"
 NOBODY_S = 1800.0
 GAP_OVER = timedelta(hours=6)
-"""Over so long all listings of a site are looked at when a sweep left something out."""
+"""When a sweep missed something, all listings of the site are polled over this time."""
 
 
 class SiteRows:

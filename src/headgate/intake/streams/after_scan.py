@@ -55,7 +55,7 @@ class AfterScan:
         facts = _facts(state, idle_scans=idle_scans, live=state.live and manifest.live != "none", now=now)
         verify_s = _verify_s(scan, state, facts, rules, manifest)
         rest_s = self.randomness.jittered(interval_s(facts, rules.schedule), part=JITTER)
-        # Whoever asked for one page or one direction got it; the schedule reads on in its own time.
+        # A request for one page or one direction is done; the schedule reads the rest.
         behind = checked.behind and scan.auto_continue and scan.direction == "both"
         if behind:
             rest_s = max(manifest.settle_margin_s, MIN_WAIT_S, verify_s or 0.0)

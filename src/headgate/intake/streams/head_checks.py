@@ -1,7 +1,7 @@
 """Looking: which of an account's streams have something to read, by as few calls as can be.
 
-A look takes the account's due streams and fills the call for heads up with those that are due next. Whoever
-has nothing new rests; whoever has is read. Every decision is stored with its reason.
+A check takes the account's due streams and fills up the call for heads with those that are due next. Streams
+without news rest; the others are read. Every decision is stored with its reason.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class HeadChecker:
             return {}
 
     async def _end(self, tx: Tx, check: HeadCheck, told: Mapping[str, Head]) -> None:
-        """Write down the heads and every decision, begin the scans, and wake whoever goes on."""
+        """Store the heads and every decision, begin the scans, and wake their jobs."""
         now = check.planner.now
         heads = {stream.channel_id: told[stream.key] for stream in check.asked if stream.key in told}
         handled = [stream for stream in check.listed if stream.due or stream.channel_id in heads]

@@ -76,7 +76,7 @@ class Ingest:
             waiting = await sightings.take_waiting(tx, job.key, limit=BATCH)
             if not waiting:
                 return
-            # So that halves are made in the order of their items, as whoever takes messages in makes them.
+            # Make halves in the order of their items, as accepting messages does.
             outcome = await self._make(tx, job.key, sorted(waiting, key=key_of))
             await self._settle(tx, job.key, outcome)
             if len(waiting) == BATCH:

@@ -83,7 +83,7 @@ class LiveIntake:
         await self._end()
 
     async def _begin(self) -> None:
-        """What came while nobody listened is found by the next look, and what was edited by reading again.
+        """Messages that came in the gap are found by the next check, and edits by rereading.
 
         All in one transaction: until it is stored, the last sign of life tells when the gap began.
         """

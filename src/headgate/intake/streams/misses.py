@@ -26,10 +26,10 @@ KIND = "miss"
 ASKED = 10
 """Priority of what a person waits for."""
 WAKE_AT_ONCE = 500
-"""So many misses that a person retries get a job at once; the tick wakes the rest in turn."""
+"""How many misses that a person retries get a job at once; the tick wakes the rest."""
 NOBODY_CAN_S = 1800.0
 RECHECK_S = 3600.0
-"""A try that went on to ingesting is looked at again after this, in case nothing came of it."""
+"""Check again after this whether a retry that went on to ingesting succeeded."""
 
 
 class MissRows:

@@ -1,4 +1,4 @@
-"""One message again, by its key: fetched by whoever reads its stream, and taken in like any other."""
+"""Fetches one message again by its key, through the account that reads its stream."""
 
 from __future__ import annotations
 

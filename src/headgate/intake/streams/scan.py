@@ -103,7 +103,7 @@ class Scanner:
             await self._read(job, attempt, attempt.hole)
 
     async def _choose(self, tx: Tx, scan: Scan) -> ScanAttempt | None:
-        """Choose the next hole; nothing if the head must be fetched before, or nobody can read."""
+        """Choose the next hole; None if the head must be fetched first, or no account can read."""
         now = self.clock.now()
         account = reader_of(scan)
         if scan.bound is None or account is None:
@@ -153,7 +153,7 @@ class Scanner:
             if not held.rules.enabled:
                 await self.after.stop(tx, held, "CANCELLED", DISABLED, due_at=None, reason="disabled")
             elif reader_of(held.scan) is None:
-                # Its account may be back any time; until then nobody looks at its streams.
+                # Its streams wait until the account is back.
                 message = no_reader(held.scan)
                 await self.after.stop(tx, held, "FAILED", message, due_at=held.now, reason="reader_changed")
             else:
@@ -281,7 +281,7 @@ class Scanner:
             await enqueue(tx, [Wake(KIND, str(scan.channel_id))])
 
     async def _read_on(self, tx: Tx, held: HeldScan, step: Step, *, bound: int | None) -> None:
-        """Have the next page read at once, by whoever reads the stream now."""
+        """Wake the stream's reader to read the next page now."""
         await self._record(tx, held, step, bound=bound, due_at=held.now)
         await enqueue(tx, [Wake(KIND, str(held.scan.channel_id))])
 
@@ -302,7 +302,7 @@ class Scanner:
     async def _fail_page(self, job: Job[UUID], attempt: ScanAttempt, hole: Hole, error: WorkError) -> None:
         """Note a page that could not be read: the hole waits, and so does the watch if it keeps failing.
 
-        The failure is that of the account that was asked, whoever reads the stream by now.
+        The failure counts for the account that was asked, even if another one reads the stream by now.
         """
         async with job.finish() as tx:
             held = await self._take(tx, job.key, attempt.scan.bound)

@@ -1,4 +1,4 @@
-"""One turn of a scan: what its job is about to read, and the scan as the finishing transaction finds it."""
+"""One attempt of a scan: what its job reads, and the scan as the final transaction finds it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class HeldScan:
     rules: ChannelRules
     now: datetime
     seen_bound: int | None
-    """The scan's bound when its turn began; another one now means that a person joined meanwhile."""
+    """The scan's bound when the attempt began; a different one now means that a person joined."""
 
     def goal(self, bound: int | None) -> int | None:
         """Return where the scan ends that would end at `bound`; None while it waits for a fresh head."""

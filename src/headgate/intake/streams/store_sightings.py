@@ -39,7 +39,7 @@ async def store_sightings(
 ) -> int:
     """Store what was seen with its items, and tell of them; returns how many are new and kept.
 
-    Nobody is told of messages with the `silent_keys` keys.
+    Messages in `silent_keys` notify no one.
 
     The order of locks is that of ingesting: wake-ups before sightings, and items that a sighting may be
     waiting for never before that sighting. So where something waits already, everything waits.
@@ -55,7 +55,7 @@ async def store_sightings(
     item_ids = [item_of.get(_place(sighting)) for sighting in seen]
     new_kept = await upsert_sightings(tx, channel_id, seen, item_ids=item_ids, now=now, seen_at=seen_at)
     await _resolve_misses(tx, channel_id, [sighting for sighting in asking if _place(sighting) in known])
-    # Settings may have changed since it was seen last, and so may the message: nobody else looks at it again.
+    # Settings or the message may have changed since it was last seen, and nothing else would notice.
     changed = _items_to_look_at(seen, known).union(made.known_ids)
     shown = await show_items(tx, sorted(changed))
     if made.new_items or shown:
@@ -88,7 +88,7 @@ async def _make(
 
 
 async def _resolve_misses(tx: Tx, channel_id: UUID, seen: Sequence[NewSighting]) -> None:
-    """Forget that no item could be made of what has one now: what was given up nobody looks at again."""
+    """Delete the misses of sightings that have an item now; given-up ones would stay forever."""
     if seen:
         await misses.resolve(
             tx,

@@ -43,7 +43,7 @@ PLAN = LanePlan(KIND, Pace(20, burst=3))
 QUICK_TRIES = FIVE_TIMES.max_attempts
 """So often a message is tried within minutes before its address is left alone."""
 MAX_PAUSE_S = 3600.0
-"""An address that is back is noticed within so long: a call an hour harms nobody."""
+"""How often a failing address is retried: one call an hour does no harm."""
 MAX_WAIT = timedelta(days=7)
 TOO_OLD = "The address could not be reached for a week."
 ALL_READ = "Everything in it was read before it could be sent."
@@ -291,7 +291,7 @@ async def send_paced(
 
     Raises `ComeBackLater` before anything has begun.
     """
-    # Whoever lacks the library leaves the work to others before anything is marked.
+    # A worker without the library leaves the job to others.
     pusher.recognise(url)
     owner = secret_owner(address_id)
     await lanes.ensure(owner, [plan], established=True)

@@ -65,7 +65,7 @@ async def _leads_outside(host: str) -> bool:
 
 
 async def _resolve(host: str) -> Sequence[str]:
-    """Return the addresses of a name; none if nobody knows it, for then a push reaches nobody either."""
+    """Return the addresses of a name; none if it does not resolve, as a push would not arrive either."""
     try:
         async with asyncio.timeout(RESOLVING_S):
             return await resolve(host, threads=_THREADS)

@@ -46,7 +46,7 @@ class ReminderRows:
 
 @dataclass(frozen=True)
 class Fires:
-    """The fires of a reminder that nobody has dealt with yet."""
+    """The pending fires of a reminder."""
 
     first: datetime
     last: datetime
@@ -63,7 +63,7 @@ class Fires:
 
 
 def fires_of(reminder: Reminder, *, now: datetime) -> Fires | None:
-    """Return what a reminder has fired since the last time, however long nobody was there."""
+    """Return the fires of a reminder since the last time, however long the service was down."""
     schedule, zone, after = reminder.schedule, reminder.zone, reminder.fired_until
     first = next_fire(schedule, zone, after=after)
     last = last_fire(schedule, zone, after=after, until=now)

@@ -1,6 +1,6 @@
 """Reminders: making, changing, pausing and removing plans. Each request is one transaction.
 
-Whoever changes a reminder locks it first, as the firing does: a fire sees all of a change or nothing of it.
+Every change locks the reminder first, as firing does: a fire sees all of a change or none of it.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _WRITTEN_AT = 0.6
 
 
 def ignore_progress(_part: float) -> None:
-    """Tell nobody."""
+    """Report no progress."""
 
 
 @dataclass(frozen=True)

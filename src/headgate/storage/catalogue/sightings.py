@@ -160,7 +160,7 @@ async def insert_items(
 ) -> NewItems:
     """Make the items that are not there; if some are news, wake `NOTIFY` for the channel.
 
-    Those that are `silent_keys` are no news, whoever follows.
+    Messages in `silent_keys` notify no one.
     """
     columns = _columns(NewItem._fields, items)
     made = await tx.one(

@@ -44,7 +44,7 @@ class Followed:
     stand_bys: int
     """Known streams that the account can read too from now on."""
     adopted: int
-    """Streams that nobody could read, and the account reads now."""
+    """Streams without a reader that the account reads now."""
     moved: tuple[UUID, ...]
     """Channels that have another parent than before."""
 
@@ -87,7 +87,7 @@ async def follow_streams(
 
 
 async def adopt_streams(tx: Tx, account_id: UUID, *, now: datetime) -> int:
-    """Let an account read what it can read and nobody else can now; returns how many."""
+    """Let an account read the streams that only it can read now; returns how many."""
     return await tx.execute(Q["adopt_streams"], account_id=account_id, now=now)
 
 

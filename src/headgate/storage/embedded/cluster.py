@@ -24,7 +24,7 @@ def server_settings(*, shared_memory_mb: int, fsync: bool, sockets: str, log_fol
         "work_mem": "8MB",
         "maintenance_work_mem": "64MB",
         "effective_cache_size": f"{shared_memory_mb * 4}MB",
-        # Nobody replicates from it: the smaller log saves writes.
+        # Nothing replicates from it, so a smaller log saves writes.
         "wal_level": "minimal",
         "max_wal_senders": "0",
         "max_wal_size": "512MB",

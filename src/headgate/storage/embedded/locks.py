@@ -16,7 +16,7 @@ _PAUSE_S = 0.05
 
 
 class GivenUp(HeadgateError):
-    """Whoever waited does not want to any more."""
+    """The waiter gave up."""
 
 
 class Waiting:

@@ -82,7 +82,7 @@ class EmbeddedServer:
         return self._layout.url(role=ROLE, database=database, password=read_password(self._layout.password))
 
     def setup_url(self) -> str:
-        """Return the superuser's address, for set-up alone: whoever has it can run commands."""
+        """Return the superuser's address, for setup only: it can run commands on the machine."""
         password = read_password(self._layout.setup_password)
         return self._layout.url(role=SUPERUSER, database="postgres", password=password)
 
@@ -125,7 +125,7 @@ class EmbeddedServer:
         return self.url()
 
     def stop(self) -> None:
-        """Detach, and stop the server if nobody else is attached."""
+        """Detach, and stop the server if no other process is attached."""
         if self._users is None:
             return
         programs = self._prepare()
@@ -279,7 +279,7 @@ class EmbeddedServer:
         for mode, patience_s in (("fast", _FAST_STOP_S), ("immediate", _IMMEDIATE_STOP_S)):
             if self._is_gone():
                 break
-            # As the server's own user, so that a forged process id can harm nobody else.
+            # As the server's own user, so that a forged process id can harm no one else.
             programs.run(
                 "pg_ctl", "stop", "-D", ".", "-m", mode, "-t", str(patience_s), folder=self._layout.cluster
             )

@@ -22,7 +22,7 @@ NO_STEP = timedelta(0)
 
 @dataclass(frozen=True)
 class Marks:
-    """What the clocks showed when they were last looked at, and real time now."""
+    """What the clocks showed at the last check, and real time now."""
 
     product_at: datetime
     real_at: datetime

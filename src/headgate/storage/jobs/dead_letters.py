@@ -108,5 +108,5 @@ async def count_open_by_kind(tx: Tx) -> list[LettersOfKind]:
 
 
 async def prune_dead_letters(tx: Tx, *, keep: int, before: datetime, most_open: int) -> list[ParkedWork]:
-    """Delete old letters, and return the work of those that nobody had closed."""
+    """Delete old letters, and return the work of those that were still open."""
     return await tx.all(ParkedWork, Q["prune_dead_letters"], keep=keep, before=before, most_open=most_open)

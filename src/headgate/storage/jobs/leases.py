@@ -135,7 +135,7 @@ class LeaseKeeper:
         self._prolong(_deadline_s(asked_at_s, self._lease.ttl_s))
 
     async def release_with(self, tx: Tx) -> None:
-        """Free the lease when this transaction commits, so that whoever it wakes finds it free."""
+        """Free the lease when this transaction commits, so that the jobs it wakes find it free."""
         await self._stop()
         await tx.execute(Q["release_lease"], name=self._lease.name, token=self._lease.token)
 

@@ -99,7 +99,7 @@ async def fail_host(
 
 
 async def close_host_breaker(tx: Tx, host: HostName, *, now: datetime) -> None:
-    """Close a host's breaker; whoever waited for it is due."""
+    """Close a host's breaker and make its waiting listings due."""
     await tx.execute(Q["close_host_breaker"], **vars(host), now=now)
 
 
@@ -140,7 +140,7 @@ async def set_host_due(tx: Tx, host: HostName, *, due_at: datetime | None) -> No
 
 
 async def wake_host_listings(tx: Tx, host: HostName, *, over: timedelta, now: datetime) -> None:
-    """Have every listing of a host looked at by itself, spread over a while."""
+    """Make every listing of a host due, spread over a while."""
     await tx.execute(Q["wake_host_listings"], **vars(host), over=over, now=now)
 
 

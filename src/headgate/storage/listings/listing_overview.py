@@ -24,13 +24,13 @@ from headgate.storage.queries import load_queries
 Q = load_queries(__name__)
 
 RECENT = timedelta(days=7)
-"""For so long it is said that entries of a listing came under other keys."""
+"""How long to mention that entries of a listing changed their keys."""
 _FIRST = UUID(int=0)
 
 
 @dataclass(frozen=True)
 class ListingOverview:
-    """How a listing stands."""
+    """A listing with its schedule and health."""
 
     channel_id: UUID
     platform: str

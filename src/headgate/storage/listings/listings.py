@@ -264,13 +264,13 @@ async def note_reset(tx: Tx, channel_id: UUID, *, numbers_reset: bool) -> bool:
 
 
 async def lock_listings(tx: Tx, channel_ids: Sequence[UUID]) -> None:
-    """Take those of the channels that are listings, as streams are taken by whoever writes sightings."""
+    """Lock those of the channels that are listings, in the order of writing sightings."""
     if channel_ids:
         await tx.column(Q["lock_listings"], channel_ids=list(channel_ids))
 
 
 async def ask_listing(tx: Tx, channel_id: UUID, *, now: datetime) -> bool:
-    """Let a listing be looked at now, because a person wants it; false if there is none."""
+    """Make a listing due now at a person's request; false if there is none."""
     return bool(await tx.execute(Q["ask_listing"], channel_id=channel_id, now=now))
 
 
@@ -290,5 +290,5 @@ async def hold_listings(tx: Tx, channel_ids: Sequence[UUID], *, now: datetime) -
 
 
 async def wake_listings(tx: Tx, channel_ids: Sequence[UUID], *, now: datetime) -> int:
-    """Have those of the channels that are listings looked at now, unless something above them is off."""
+    """Make those of the channels that are listings due now, unless something above them is off."""
     return await tx.execute(Q["wake_listings"], channel_ids=list(channel_ids), now=now)

@@ -33,7 +33,7 @@ async def list_channels_with_news(tx: Tx, *, limit: int, rested_since: datetime)
 
 
 async def lock_news(tx: Tx, channel_id: UUID, *, limit: int) -> list[ChapterNews]:
-    """Return a channel's next news, which nobody else takes until the transaction ends."""
+    """Return a channel's next news, locked until the transaction ends."""
     return await tx.all(ChapterNews, Q["lock_news"], channel_id=channel_id, limit=limit)
 
 

@@ -13,7 +13,7 @@ from headgate.storage.queries import load_queries
 Q = load_queries(__name__)
 
 NOBODY = UUID(int=0)
-"""For whoever only looks: follows nothing, has read nothing."""
+"""A viewer who follows nothing and has read nothing."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ async def delete_series(tx: Tx, series_id: UUID) -> bool:
 async def upsert_source(
     tx: Tx, *, series_id: UUID, channel_id: UUID, pattern: str = "", language: str = "", now: datetime
 ) -> None:
-    """Let a listing bring a series; it is looked at anew, all of it."""
+    """Let a listing bring a series; all of it is polled again."""
     await tx.execute(
         Q["upsert_source"],
         series_id=series_id,

@@ -19,7 +19,7 @@ Q = load_queries(__name__)
 
 @dataclass(frozen=True)
 class LockedAddress:
-    """An address that nobody else changes until the transaction ends."""
+    """An address, locked until the transaction ends."""
 
     id: UUID
     user_id: UUID

@@ -162,7 +162,7 @@ async def _insert_content(tx: Tx, reminder_id: UUID, content: PlanContent) -> No
 
 
 async def lock_reminder(tx: Tx, reminder_id: UUID) -> Reminder | None:
-    """Return a reminder that nobody else changes or fires until the transaction ends."""
+    """Return a reminder, locked until the transaction ends."""
     return await tx.one(Reminder, Q["lock_reminder"], id=reminder_id)
 
 

@@ -26,7 +26,7 @@ class ListLine:
 
 @dataclass(frozen=True)
 class LockedList:
-    """A list that nobody else changes until the transaction ends."""
+    """A list, locked until the transaction ends."""
 
     id: UUID
     name: str

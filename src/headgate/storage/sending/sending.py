@@ -43,7 +43,7 @@ class DueRun:
 
 
 class Share(NamedTuple):
-    """A message that is still to be sent, or of which nobody knows yet; times in seconds count from now."""
+    """A message that is still to be sent or settled; times in seconds count from now."""
 
     delivery: int
     target_key: str
@@ -229,7 +229,7 @@ async def list_shares(tx: Tx, run_id: UUID, *, limit: int, settle_s: float, now:
 
 
 async def list_doubtful(tx: Tx, run_id: UUID, *, settle_s: float, now: datetime) -> list[Share]:
-    """Return messages of which nobody knows whether they were sent."""
+    """Return messages that may or may not have been sent."""
     return await tx.all(Share, Q["list_doubtful"], run_id=run_id, settle_s=settle_s, now=now)
 
 

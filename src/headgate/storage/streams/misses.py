@@ -132,7 +132,7 @@ async def note_failed_sightings(
         return
     message_keys = [failure.message_key for failure in failures]
     attachment_keys = [failure.attachment_key for failure in failures]
-    # The sightings first: whoever accepts messages locks them before their misses.
+    # The sightings first, as accepting messages locks them before their misses.
     await tx.execute(
         Q["mark_missed"], channel_id=channel_id, message_keys=message_keys, attachment_keys=attachment_keys
     )

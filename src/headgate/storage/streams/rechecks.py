@@ -86,7 +86,7 @@ async def fail_recheck(
     if not isinstance(decision, GiveUp):
         await postpone_recheck(tx, recheck, due_at=decision.at, attempts=attempts)
         return
-    # The miss first, as whoever accepts messages locks them in that order; reading the message clears it.
+    # The miss first, in the order of accepting messages; reading the message clears it.
     await note_unreadable(
         tx,
         recheck.channel_id,

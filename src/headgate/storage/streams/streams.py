@@ -176,7 +176,7 @@ async def wake_if_behind(tx: Tx, channel_id: UUID, *, due_at: datetime) -> None:
 async def bring_forward(
     tx: Tx, account_id: UUID, *, intervals_s: Mapping[Tier, float], gap_began: datetime, now: datetime
 ) -> None:
-    """Bring the due times forward to what they would be without a listener; to now if nobody heard since."""
+    """Bring the due times forward to what they would be without a listener; to now if none ran since."""
     await tx.execute(
         Q["bring_forward"],
         account_id=account_id,
