@@ -174,7 +174,7 @@ async def test_an_address_is_added_and_tested_and_follows_are_switched(
         await row.get_by_label("Push").uncheck()
         await expect(row).to_contain_text("Saved.")
         await row.get_by_label("List").click()
-        await expect(row).to_contain_text("A follow without list and push tells nothing.")
+        await expect(row).to_contain_text("Without the list and without push there is nothing to notify.")
         await expect(row.get_by_label("List")).to_be_checked()
     assert live.complaints == []
 

@@ -81,7 +81,7 @@ def test_an_account_can_be_called_established_later_and_new_again(ledger: Ledger
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--per-minute", "0"], "Messages a minute are above 0"),
+        (["--per-minute", "0"], "Messages a minute must be above 0"),
         (["--burst", "1"], "A burst is 2 to"),
         (["--daily-cap", "0"], "A daily cap is 1 to"),
         (["--daily-cap", "many"], "--daily-cap takes a number or `none`, not 'many'"),

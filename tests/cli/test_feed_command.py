@@ -35,7 +35,7 @@ def test_a_page_that_names_several_feeds_is_asked_back(ledger: Ledger, site: Sit
 
 def test_a_feed_that_cannot_be_read_is_refused_with_the_reason(ledger: Ledger, site: Site) -> None:
     assert "is not there at the moment (404)" in ledger.refused("feed", "add", site.url("/none.xml"))
-    assert "has no text of its own" in ledger.refused("feed", "add", site.url(), "--pattern", "{number}")
+    assert "has no fixed text" in ledger.refused("feed", "add", site.url(), "--pattern", "{number}")
     assert ledger.document("feed", "list") == []
 
 
@@ -110,5 +110,5 @@ def test_a_list_goes_out_and_comes_in_again(ledger: Ledger, site: Site, tmp_path
 def test_what_is_no_list_is_refused(ledger: Ledger, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text("<html></html>")
-    assert "is no OPML" in ledger.refused("feed", "import", str(file))
+    assert "is not OPML" in ledger.refused("feed", "import", str(file))
     assert "cannot be read" in ledger.refused("feed", "import", str(tmp_path / "none"))

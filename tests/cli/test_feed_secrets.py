@@ -91,7 +91,7 @@ def test_a_feed_whose_secrets_are_lost_says_what_to_do(ledger: Ledger, site: Sit
     ledger.said("feed", "add", address)
     ledger.rows("delete from secret where owner like 'listing:%'")
     ledger.carry_out("poll")
-    assert "not among the secrets any more" in " ".join(ledger.said("explain", "Private").split())
+    assert "missing from the stored secrets" in " ".join(ledger.said("explain", "Private").split())
     assert not ledger.document("feed", "add", address)["is_new"]
     ledger.said("series", "check", "Private")
     ledger.carry_out("poll", "ingest")

@@ -141,7 +141,7 @@ def test_a_cancelled_job_is_gone_and_its_end_is_listed(book: Book) -> None:
 
 
 def test_what_is_not_there_cannot_be_cancelled(book: Book) -> None:
-    assert "No job of scan 7 is queued or running." in remedy_of(run("cancel", "scan", "7"))
+    assert "There is no queued or running job scan 7." in remedy_of(run("cancel", "scan", "7"))
 
 
 @pytest.mark.parametrize("reference", [str(FIRST), "00000000000a"], ids=["whole", "ending"])
@@ -189,7 +189,7 @@ def test_a_letter_that_was_retried_before_is_refused(book: Book) -> None:
     run("retry", str(FIRST))
     result = run("retry", str(FIRST))
     assert result.exit_code == 1
-    assert "was replayed before" in result.output
+    assert "was already retried" in result.output
 
 
 def test_one_letter_that_cannot_be_helped_holds_up_no_other(book: Book) -> None:
@@ -197,7 +197,7 @@ def test_one_letter_that_cannot_be_helped_holds_up_no_other(book: Book) -> None:
     book.bury(SECOND, kind="gone", key="x")
     result = run("retry", "--all", "--yes")
     assert result.exit_code == 1
-    assert "gone x: Nothing here can carry out jobs of the kind 'gone'." in result.output
+    assert "gone x: This installation cannot run jobs of the kind 'gone'." in result.output
     assert (book.state_of(FIRST), book.state_of(SECOND)) == ("replayed", "open")
 
 
@@ -223,8 +223,8 @@ def test_without_an_answer_nothing_is_changed(book: Book, arguments: list[str]) 
     [
         (["retry"], "Which failed jobs?"),
         (["retry", str(FIRST), "--all"], "Which failed jobs?"),
-        (["discard", str(FIRST), "--kind", "scan"], "--kind goes with --all."),
-        (["retry", "41"], "41 is a job's number"),
+        (["discard", str(FIRST), "--kind", "scan"], "--kind works only with --all."),
+        (["retry", "41"], "41 is the number of a job"),
     ],
 )
 def test_an_unclear_wish_is_asked_back(book: Book, arguments: list[str], sentence: str) -> None:

@@ -85,14 +85,14 @@ def test_schedules_are_typed_as_people_say_them(groups: Ledger, arguments: list[
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([*PLAN, "--text", "x"], "must say when. Give --once, --daily"),
+        ([*PLAN, "--text", "x"], "needs a schedule. Give --once, --daily"),
         ([*PLAN, *DAILY], "1 to 20 messages; this one has 0"),
-        ([*DAILY, "--text", "x", "--account", "atlas"], "must say what it is called"),
-        ([*DAILY, "--text", "x", "--title", "Water"], "must say which account"),
-        ([*PLAN, *DAILY, "--text", "x", "--weekdays", "10:00"], "--daily and --weekdays exclude each other"),
+        ([*DAILY, "--text", "x", "--account", "atlas"], "needs a title"),
+        ([*DAILY, "--text", "x", "--title", "Water"], "needs an account"),
+        ([*PLAN, *DAILY, "--text", "x", "--weekdays", "10:00"], "--daily and --weekdays cannot be combined"),
         ([*PLAN, "--daily", "9 o'clock", "--text", "x"], "is not a time of day"),
         ([*PLAN, "--daily", "20:00", "--text", "x"], "20:00 is outside the delivery window 06:00–18:00"),
-        ([*PLAN, "--once", "tomorrow", "--text", "x"], "'tomorrow' is not a time on the wall"),
+        ([*PLAN, "--once", "tomorrow", "--text", "x"], "'tomorrow' is not a date and time"),
         ([*PLAN, "--once", "2001-01-01 09:00", "--text", "x"], "is in the past"),
         ([*PLAN, "--monthly", "first@09:00", "--text", "x"], "'first' is not a day of the month"),
         ([*PLAN, *DAILY, "--text", "x", "--zone", "Mars/Olympus"], "no time zone 'Mars/Olympus'"),
@@ -161,7 +161,7 @@ def test_a_reminder_is_paused_resumed_copied_archived_and_deleted(groups: Ledger
 def test_a_preview_of_a_kept_reminder_shows_its_first_groups(groups: Ledger) -> None:
     create(groups, "--title", "Rain")
     shown = groups.document("reminder", "preview", "rain")
-    assert len(shown["fires"]) == 5
+    assert len(shown["next_sends"]) == 5
     assert [group["messages"][0]["text"].startswith("Dear ") for group in shown["groups"]] == [True, True]
     assert "To " in groups.said("reminder", "preview", "rain")
 

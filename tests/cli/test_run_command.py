@@ -112,8 +112,8 @@ def test_the_list_is_filtered_and_paged(sender: Ledger) -> None:
     assert ids("--state", "cancelled", "--state", "success") == [first]
     assert ids("--reminder", "Water", "--account", "atlas", "--limit", "1") == [second]
     assert ids("--below", second) == [first]
-    assert "A run is never 'done'" in sender.refused("run", "list", "--state", "done")
-    assert "exclude each other" in sender.refused("run", "list", "--active", "--state", "waiting")
+    assert "There is no state 'done'" in sender.refused("run", "list", "--state", "done")
+    assert "cannot be combined" in sender.refused("run", "list", "--active", "--state", "waiting")
     said = sender.said("run", "list")
     assert second[-12:] in said
     assert "Cancelled" in said
@@ -134,13 +134,13 @@ def test_a_run_is_paused_resumed_and_cancelled(sender: Ledger) -> None:
 
 def test_an_account_with_a_run_under_way_is_not_removed(sender: Ledger) -> None:
     begin(sender)
-    assert "atlas has a run under way" in sender.refused("account", "remove", "atlas", "--yes")
+    assert "atlas has a run in progress" in sender.refused("account", "remove", "atlas", "--yes")
     sender.said("run", "cancel", "Water", "--yes")
     assert "atlas is removed" in sender.said("account", "remove", "atlas", "--yes")
 
 
 def test_the_runs_of_a_reminder_are_cancelled_by_its_name(sender: Ledger) -> None:
-    assert "No run of Water is under way" in sender.refused("reminder", "cancel", "Water", "--yes")
+    assert "Water has no run in progress" in sender.refused("reminder", "cancel", "Water", "--yes")
     begin(sender)
     assert "--yes" in sender.refused("reminder", "cancel", "Water")
     assert "Water: Cancelled." in sender.said("reminder", "cancel", "Water", "--yes")
@@ -192,14 +192,14 @@ def test_another_account_sends_the_rest(sender: Ledger) -> None:
     sender.said("account", "add", "simulated", "beacon", "--established", *LOGIN)
     begin(sender)
     end(sender, "partial", group_01="sent", group_02="failed", group_03="uncertain")
-    assert "is the account that this run has" in sender.refused("run", "send-rest", "Water", "atlas")
+    assert "already sends this run" in sender.refused("run", "send-rest", "Water", "atlas")
     old = sender.document("run", "list")[0]["id"]
     assert "may get it twice" in sender.refused("run", "send-rest", old, "beacon", "--include-uncertain")
     said = sender.said("run", "send-rest", old, "beacon")
     assert "beacon sends the rest of Water to 1 group: run " in said
     assert "1 group, done by about" in said
     rest = sender.document("run", "list")[0]
-    assert (rest["account_name"], rest["remainder_of"], rest["total"]) == ("beacon", old, 1)
+    assert (rest["account_name"], rest["rest_of"], rest["total"]) == ("beacon", old, 1)
     assert f"run {old}" in sender.said("run", "show", rest["id"])
 
 

@@ -111,7 +111,7 @@ def test_following_says_how_and_again_changes_it(shelf: Ledger) -> None:
     assert "in the list and by push, once a source" in shelf.said(
         "series", "follow", "salt road", "--per", "source"
     )
-    assert "tells nothing" in shelf.refused("series", "follow", "salt road", "--no-push", "--no-in-app")
+    assert "nothing to notify" in shelf.refused("series", "follow", "salt road", "--no-push", "--no-in-app")
     shelf.said("series", "unfollow", "salt road")
     assert "Ada does not follow Salt Road." in shelf.refused("series", "unfollow", "salt road")
 
@@ -119,7 +119,7 @@ def test_following_says_how_and_again_changes_it(shelf: Ledger) -> None:
 def test_of_several_users_one_has_to_be_named(shelf: Ledger) -> None:
     shelf.said("series", "add", "salt-road")
     shelf.add_user("Bo")
-    assert "There are 2 users: Ada, Bo. Say who is meant with --user NAME." in shelf.refused(
+    assert "There are 2 users: Ada, Bo. Choose one with --user NAME." in shelf.refused(
         "series", "follow", "salt road"
     )
     assert "There is no user 'Bob'. Did you mean 'Bo'?" in shelf.refused(
@@ -131,8 +131,10 @@ def test_of_several_users_one_has_to_be_named(shelf: Ledger) -> None:
 def test_a_feed_is_another_source_of_a_series_by_a_pattern(shelf: Ledger, site: Site) -> None:
     feed = site.feed("/all.xml", "Scans", "Salt Road 9001 - The Gate", "Other 3")
     shelf.said("series", "add", "salt-road")
-    assert "does not say which series it brings" in shelf.refused("series", "add", feed)
-    assert "cannot hold {x}" in shelf.refused("series", "add", feed, "--to", "salt road", "--pattern", "{x}")
+    assert "does not name a series" in shelf.refused("series", "add", feed)
+    assert "cannot contain {x}" in shelf.refused(
+        "series", "add", feed, "--to", "salt road", "--pattern", "{x}"
+    )
     shelf.said(
         "series", "add", feed, "--to", "salt road", "--pattern", "Salt Road {number}*", "--language", "EN"
     )

@@ -68,4 +68,4 @@ def test_what_is_not_known_is_told_with_the_nearest(groups: Ledger) -> None:
 def test_a_title_that_two_targets_have_is_asked_back(groups: Ledger) -> None:
     groups.rows("update target set title = 'Same' where key in ('group-01', 'group-02')")
     sentence = groups.refused("target", "list-save", "Friends", "same")
-    assert "2 targets are called 'same'. Take the key of one: group-01 (Same); group-02 (Same)." in sentence
+    assert "2 targets are called 'same'. Use the key of one: group-01 (Same); group-02 (Same)." in sentence

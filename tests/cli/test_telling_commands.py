@@ -101,7 +101,7 @@ def test_an_address_is_added_tested_switched_and_removed(ledger: Ledger, site: S
 
 def test_a_message_in_doubt_is_sent_again_only_if_somebody_says_so(told: Ledger, site: Site) -> None:
     told.said("push", "add", site.push_url, "--name", "Phone")
-    assert "Nothing that went out to Phone failed" in told.refused("push", "repeat", "phone")
+    assert "No push to Phone failed" in told.refused("push", "repeat", "phone")
     told.rows(
         "insert into push (id, address_id, state, title, body, notifications, made_at, ended_at)"
         " select gen_random_uuid(), id, 'uncertain', 'Red Moon', '', 1, now(), now() from push_address"
@@ -116,4 +116,4 @@ def test_a_message_in_doubt_is_sent_again_only_if_somebody_says_so(told: Ledger,
 
 def test_an_address_that_nobody_knows_is_refused(ledger: Ledger) -> None:
     ledger.add_user("Ada")
-    assert "not an address that can be pushed to" in ledger.refused("push", "add", "x", "--name", "Phone")
+    assert "not a push address" in ledger.refused("push", "add", "x", "--name", "Phone")

@@ -81,14 +81,14 @@ async def test_a_backup_is_for_its_owner_alone_and_overwrites_nothing(
     assert target.stat().st_mode & 0o777 == 0o600
 
     before = target.read_bytes()
-    with pytest.raises(UserError, match="exists already"):
+    with pytest.raises(UserError, match="already exists"):
         await backup(database_url, target, taken_at=TAKEN_AT)
     assert target.read_bytes() == before
     assert _names(tmp_path) == ["a"]
 
 
 async def test_a_backup_that_fails_leaves_no_file(empty_url: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not one of Headgate"):
+    with pytest.raises(UserError, match="not a Headgate database"):
         await backup(empty_url, tmp_path / "a", taken_at=TAKEN_AT)
     assert _names(tmp_path) == []
 
@@ -114,7 +114,7 @@ async def test_what_headgate_did_not_make_is_left_out_and_named(
 async def test_a_database_that_lacks_a_table_is_not_backed_up(database_url: str, tmp_path: Path) -> None:
     with psycopg.connect(database_url) as connection:
         connection.execute("drop table lease")
-    with pytest.raises(UserError, match="lacks what a backup needs: lease"):
+    with pytest.raises(UserError, match="missing what a backup needs: lease"):
         await backup(database_url, tmp_path / "a", taken_at=TAKEN_AT)
 
 
@@ -134,7 +134,7 @@ async def test_a_damaged_backup_is_refused_and_changes_nothing(
     content[at : at + 16] = bytes(byte ^ 0xFF for byte in content[at : at + 16])
     target.write_bytes(content)
 
-    with pytest.raises(UserError, match="not a whole backup"):
+    with pytest.raises(UserError, match="not a complete backup"):
         await restore(empty_url, target)
     assert rows_of(empty_url) == {}
 
@@ -143,7 +143,7 @@ async def test_a_cut_off_backup_is_refused(filled_url: str, empty_url: str, tmp_
     target = tmp_path / "a"
     await backup(filled_url, target, taken_at=TAKEN_AT)
     target.write_bytes(target.read_bytes()[:-2000])
-    with pytest.raises(UserError, match="not a whole backup"):
+    with pytest.raises(UserError, match="not a complete backup"):
         await restore(empty_url, target)
 
 
@@ -153,7 +153,7 @@ async def test_a_backup_with_fewer_rows_than_it_counted_is_refused(filled_url: s
     def count_more(manifest: dict[str, dict[str, dict[str, int]]]) -> None:
         manifest["tables"]["lease"]["rows"] += 1
 
-    with pytest.raises(UserError, match="not a whole backup"):
+    with pytest.raises(UserError, match="not a complete backup"):
         verify(rewrite(tmp_path / "a", tmp_path / "b", count_more))
 
 
@@ -161,5 +161,5 @@ async def test_what_is_no_backup_is_named(empty_url: str, tmp_path: Path) -> Non
     with pytest.raises(UserError, match="There is no file"):
         await restore(empty_url, tmp_path / "nowhere")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(UserError, match="not a whole backup"):
+    with pytest.raises(UserError, match="not a complete backup"):
         await restore(empty_url, tmp_path / "text")

@@ -95,7 +95,7 @@ async def test_what_headgate_does_not_make_is_refused_by_name(
     named, change, entries = STRANGE[case]
     before = contents_of(filled_url)
     strange = rewrite(good, tmp_path / "strange", change, entries=entries)
-    with pytest.raises(UserError, match="what Headgate does not make") as refused:
+    with pytest.raises(UserError, match="what Headgate does not create") as refused:
         await restore(filled_url, strange, replace=True)
     assert named in refused.value.message
     assert contents_of(filled_url) == before
@@ -108,7 +108,7 @@ async def test_a_script_is_no_backup_and_is_not_run(filled_url: str, tmp_path: P
     with zipfile.ZipFile(tmp_path / "packed.zip", "w") as archive:
         archive.writestr("database.dump", script)
     for name in ("plain.sql", "packed.zip"):
-        with pytest.raises(UserError, match="not a whole backup"):
+        with pytest.raises(UserError, match="not a complete backup"):
             await restore(filled_url, tmp_path / name, replace=True)
     assert not list_marks(mark)
     assert contents_of(filled_url) == before

@@ -145,9 +145,9 @@ async def test_work_that_gave_up_is_due_again_whether_or_not_its_letter_is_disca
 
 async def test_a_letter_is_closed_once(case: Case) -> None:
     await case.discard()
-    with pytest.raises(UserError, match="was discarded before"):
+    with pytest.raises(UserError, match="was already discarded"):
         await case.replay()
-    with pytest.raises(UserError, match="was discarded before"):
+    with pytest.raises(UserError, match="was already discarded"):
         await case.discard()
     assert await case.lab.rows() == []
 
@@ -157,7 +157,7 @@ async def test_of_two_people_at_once_one_closes_the_letter(case: Case) -> None:
     async with database.transaction() as first:
         assert (await get_dead_letter(first, case.letter_id)) is not None
         await case.discard()
-        with pytest.raises(UserError, match="was discarded before"):
+        with pytest.raises(UserError, match="was already discarded"):
             await replay(first, case.kinds, case.letter_id, now=NOW)
     assert await case.lab.rows() == []
     assert await case.state() == "discarded"
@@ -171,7 +171,7 @@ async def test_a_letter_that_is_not_there_is_named(case: Case) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "key", "sentence"),
-    [("gone", "7", "Nothing here can carry out"), ("count", "seven", "'seven' is no key")],
+    [("gone", "7", "This installation cannot run"), ("count", "seven", "'seven' is not a key")],
 )
 async def test_what_cannot_be_carried_out_stays_open(case: Case, kind: str, key: str, sentence: str) -> None:
     hopeless = letter(kind=kind, key=key)

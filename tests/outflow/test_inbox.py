@@ -184,14 +184,14 @@ async def test_follows_are_listed_changed_found_and_ended_by_their_owner_alone(t
 @pytest.mark.parametrize(
     ("subject", "switches", "reason"),
     [
-        (Subject(), Switches(), "not clear"),
-        (Subject(series_id=UUID(int=1), search="x"), Switches(), "not clear"),
+        (Subject(), Switches(), "exactly one"),
+        (Subject(series_id=UUID(int=1), search="x"), Switches(), "exactly one"),
         (Subject(series_id=UUID(int=1)), Switches(), "no such series"),
         (Subject(channel_id=UUID(int=1)), Switches(), "no such channel"),
         (Subject(search="x" * 201), Switches(), "at most 200"),
         (Subject(search="  ?! "), Switches(), "needs a word"),
-        (Subject(search="x"), Switches(in_app=False, push=False), "tells nothing"),
-        (Subject(search="x"), Switches(languages=("english language",)), "no language"),
+        (Subject(search="x"), Switches(in_app=False, push=False), "nothing to notify"),
+        (Subject(search="x"), Switches(languages=("english language",)), "not a language"),
     ],
 )
 async def test_a_follow_that_makes_no_sense_is_refused(

@@ -149,7 +149,7 @@ async def test_languages_are_those_of_the_follow(
 ) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     if told is None:
-        with pytest.raises(follows.UserError, match="no language"):
+        with pytest.raises(follows.UserError, match="not a language"):
             await telling.follow(user, series, languages=wanted)
         return
     await telling.follow(user, series, languages=wanted)

@@ -185,7 +185,7 @@ async def test_an_account_that_cannot_send_is_named_first(plans: PlansBench) -> 
 
 async def test_without_an_account_there_is_no_forecast(plans: PlansBench) -> None:
     draft = await plans.draft("a")
-    for account_id, sentence in ((None, "Without an account"), (unknown(), "no such account")):
+    for account_id, sentence in ((None, "needs an account"), (unknown(), "no such account")):
         with pytest.raises(UserError, match=sentence):
             await plans.do(
                 lambda tx, account_id=account_id: ahead(plans).of_draft(

@@ -82,7 +82,7 @@ def is_known(url: str) -> bool:
 
 @pytest.mark.parametrize(
     ("urls", "said"),
-    [(HERE, "acts on the machine"), (FILES, "a file to be read"), (INSIDE, "local network")],
+    [(HERE, "acts on the machine"), (FILES, "reads a file"), (INSIDE, "local network")],
 )
 async def test_members_are_told_why_an_address_is_not_for_them(
     telling: TellingBench, urls: list[str], said: str

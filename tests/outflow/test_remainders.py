@@ -142,7 +142,7 @@ async def test_the_same_rest_is_never_passed_on_twice(plans: PlansBench) -> None
 
 async def test_another_account_of_the_same_platform_is_needed(plans: PlansBench) -> None:
     run_id = await begun(plans, a="failed")
-    with pytest.raises(UserError, match="main is the account that this run has"):
+    with pytest.raises(UserError, match="main already sends this run"):
         await pass_on(plans, run_id, await plans.account())
     with pytest.raises(UserError, match="the groups of this run are on simulated"):
         await pass_on(plans, run_id, await plans.account("other", platform="telegram"))

@@ -65,11 +65,11 @@ async def test_a_new_reminder_may_be_sent_from_six_to_eighteen(plans: PlansBench
         ({"parts": (DraftPart(" "),)}, "Message 1 is empty"),
         ({"parts": (DraftPart("x" * 4097),)}, "4,097 characters"),
         ({"parts": (DraftPart("Dear {gruop}"),)}, r"no variable \{gruop\}"),
-        ({"parts": (DraftPart("", unknown()),)}, "files is not there"),
-        ({"targets": ()}, "somebody to send to"),
-        ({"targets": (unknown(),)}, "not known on simulated"),
-        ({"lists": (unknown(),)}, "lists is not there"),
-        ({"at_close": "wait"}, "cannot 'wait'"),
+        ({"parts": (DraftPart("", unknown()),)}, "files no longer exists"),
+        ({"targets": ()}, "needs a target"),
+        ({"targets": (unknown(),)}, "do not exist on simulated"),
+        ({"lists": (unknown(),)}, "lists no longer exists"),
+        ({"at_close": "wait"}, "'wait' is not an option"),
         ({"schedule": Schedule(datetime.fromisoformat("2026-03-02 07:00"))}, "in the past"),
     ],
 )
@@ -114,7 +114,9 @@ async def test_messages_that_are_alike_for_all_groups_are_a_warning(plans: Plans
 async def test_targets_of_another_platform_are_refused(plans: PlansBench) -> None:
     other = await plans.account("elsewhere", platform="telegram")
     draft = await plans.draft("lake", account_id=other.id)
-    with pytest.raises(UserError, match="1 of the targets are not known on telegram, where elsewhere is"):
+    with pytest.raises(
+        UserError, match="1 of the targets do not exist on telegram, the platform of elsewhere"
+    ):
         await save(plans, draft)
 
 
@@ -265,7 +267,7 @@ async def test_a_preview_shows_the_next_fires_and_what_the_first_groups_read(pla
     window = Window(zone="Asia/Kuala_Lumpur")
     draft = await plans.draft("lake", "hill", parts=parts, window=window)
     shown = await plans.do(lambda tx: preview(tx, draft, now=plans.now))
-    assert shown.fires[:2] == (START + timedelta(hours=17), START + timedelta(hours=41))
+    assert shown.next_sends[:2] == (START + timedelta(hours=17), START + timedelta(hours=41))
     assert [message.text for message in shown.groups[1].messages] == [
         "Dear hill, Tuesday 2026-03-03 09:00: 2 of 2",
         "",

@@ -107,9 +107,9 @@ async def test_names_of_lists_are_unique_whatever_their_case(plans: PlansBench) 
 
     await create("Walkers")
     second = await create("Swimmers")
-    with pytest.raises(UserError, match="There is a list 'walkers' already"):
+    with pytest.raises(UserError, match="There is already a list 'walkers'"):
         await create(" walkers ")
-    with pytest.raises(UserError, match="There is a list 'WALKERS' already"):
+    with pytest.raises(UserError, match="There is already a list 'WALKERS'"):
         await plans.do(lambda tx: outflow_targets.rename_list(tx, second, "WALKERS"))
     await plans.do(lambda tx: outflow_targets.rename_list(tx, second, "swimmers"))
     assert (await plans.do(lambda tx: outflow_targets.find_list(tx, "SWIMMERS"))).name == "swimmers"
@@ -138,7 +138,7 @@ async def test_emptying_a_list_names_the_reminders_that_nobody_gets_any_more(pla
     assert await plans.do(lambda tx: outflow_targets.remove_members(tx, list_id, [hill], confirmed=True)) == 1
     lines = await plans.do(lambda tx: list_reminders(tx, limit=10))
     assert {line.title: line.trouble for line in lines} == {
-        "Only walkers": "It has nobody to send to. Add a group or a list.",
+        "Only walkers": "It has no targets. Add a group or a list.",
         "Others too": "",
     }
     await plans.rows("delete from account")

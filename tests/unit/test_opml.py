@@ -57,11 +57,11 @@ def test_other_encodings_are_read() -> None:
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        (b"", "no well-formed XML"),
-        (b"not xml", "no well-formed XML"),
-        (b"<opml><body>", "no well-formed XML"),
+        (b"", "not well-formed XML"),
+        (b"not xml", "not well-formed XML"),
+        (b"<opml><body>", "not well-formed XML"),
         (b"<rss/>", "begins with <rss>"),
-        (opml('<outline text="&a;"/>'), "no well-formed XML"),
+        (opml('<outline text="&a;"/>'), "not well-formed XML"),
         (opml("", head='<!DOCTYPE opml [<!ENTITY a "b">]>'), "document type"),
         (opml("", head='<!DOCTYPE opml SYSTEM "file:///etc/passwd">'), "document type"),
         (b'<?xml version="1.0" encoding="no-such"?><opml/>', "encoding"),

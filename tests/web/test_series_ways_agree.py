@@ -119,7 +119,7 @@ async def test_a_feed_becomes_a_series_only_with_a_title_or_a_pattern(
         shown = await client.post("/series/add", data=form | {"brings": "chapters"})
         asked = await client.post(f"{API}/series", json={"platform": "feeds", "key": url})
     for said in (" ".join(typed.stderr.split()), plain(shown.text), asked.json()["detail"]):
-        assert "Scans is a feed, and does not say which series it brings." in said
+        assert "Scans is a feed and does not name a series." in said
         assert "Give the series a title, or a pattern" in said
 
 

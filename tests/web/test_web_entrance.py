@@ -355,7 +355,7 @@ async def test_the_entry_link_shows_the_library_to_a_client_without_cookies(
 async def test_the_entry_link_never_lets_in_as_somebody_else(database: Database, tmp_path: Path) -> None:
     plain = make_world(database, tmp_path, settings=WebSettings())
     await plain.add_user(name="demo")
-    with pytest.raises(UserError, match="not made by the demo"):
+    with pytest.raises(UserError, match="not created by the demo"):
         await create_entry_link(database, Ids(plain.real_clock, Randomness(1)), plain.real_clock)
 
 

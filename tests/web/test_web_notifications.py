@@ -137,9 +137,9 @@ async def test_an_address_is_added_tested_switched_renamed_and_removed(
 
 async def test_what_is_no_address_is_said_beside_it(world: WebWorld, receiver: Receiver) -> None:
     async with world.signed_in() as client:
-        wrong = await post(client, "/account/addresses", name="My phone", url="not an address")
+        wrong = await post(client, "/account/addresses", name="My phone", url="not a push address")
         assert wrong.status_code == 422
-        assert 'value="not an address"' in wrong.text
+        assert 'value="not a push address"' in wrong.text
         await post(client, "/account/addresses", name="My phone", url=receiver.url)
         taken = await post(client, "/account/addresses", name="my phone", url=receiver.url)
         assert "already" in text_of(taken)
@@ -211,7 +211,7 @@ async def test_follows_are_listed_switched_and_ended(world: WebWorld) -> None:
         assert 'name="languages" value="en, pt-br"' not in (await client.get(made.path)).text
         assert 'name="languages" value="en"' in (await client.get(made.path)).text
         refused = await post(client, path, per="chapter")
-        assert "A follow without list and push tells nothing." in refused.text
+        assert "Without the list and without push there is nothing to notify." in refused.text
         await post(client, f"{path}/end")
         assert "On for 1 source only." in (await client.get(made.path)).text
         await post(client, f"/channels/{made.channel_id}/unfollow")

@@ -69,9 +69,9 @@ async def test_errors_stand_beside_their_fields_and_nothing_typed_is_lost(world:
         ({"time": "19:00"}, "schedule", "19:00 is outside the delivery window 06:00–18:00."),
         ({"repeat": "once", "date": "2026-05-04"}, "schedule", "is in the past"),
         ({"repeat": "once", "date": ""}, "schedule", "Choose a date."),
-        ({"repeat": "once", "date": "9999-12-31"}, "schedule", "A time in the year 9999 cannot be planned."),
-        ({"repeat": "once", "date": "0001-01-01"}, "schedule", "A time in the year 1 cannot be planned."),
-        ({"repeat": "weekly"}, "schedule", "No day of the week is chosen."),
+        ({"repeat": "once", "date": "9999-12-31"}, "schedule", "The year 9999 cannot be scheduled."),
+        ({"repeat": "once", "date": "0001-01-01"}, "schedule", "The year 1 cannot be scheduled."),
+        ({"repeat": "weekly"}, "schedule", "Choose a day of the week."),
         ({"window_end": "06:00"}, "window", "cannot start and end at 06:00"),
         ({"window_start": "soon"}, "window", "'soon' is not a time of day."),
         ({"account": ""}, "account", "Choose the account that sends."),
@@ -216,7 +216,7 @@ async def test_the_ticked_groups_become_a_list_that_takes_their_place(world: Web
         saved = await send_form(client, plain_form(account_id, [], list=list_id[1]))
         assert "the list Both of them (2)" in text_of(await client.get(saved.headers["location"]))
         again = await send_form(client, fields, "save-list")
-        assert "There is a list 'Both of them' already." in wrong(again)["list_name"]
+        assert "There is already a list 'Both of them'." in wrong(again)["list_name"]
         nobody = await send_form(client, plain_form(account_id, [], list_name="x"), "save-list")
         assert "list_name" in wrong(nobody)
 

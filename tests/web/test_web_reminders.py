@@ -38,7 +38,7 @@ async def test_lists_are_made_changed_and_deleted(world: WebWorld) -> None:
         path = f"/api/v1/target-lists/{made.json()['id']}"
         taken = await client.post("/api/v1/target-lists", json={"name": "friends"})
         assert taken.status_code == 422
-        assert taken.json()["detail"] == "There is a list 'friends' already. Choose another name."
+        assert taken.json()["detail"] == "There is already a list 'friends'. Choose another name."
         changed = await client.post(path, json={"name": "Good friends", "add": [b], "remove": [a]})
         assert (changed.json()["name"], changed.json()["members"]) == ("Good friends", 2)
         first = (await client.get(f"{path}/members", params={"limit": 1})).json()
@@ -137,7 +137,7 @@ async def test_reminders_come_in_pages_newest_first(world: WebWorld) -> None:
         ({"zone": "Mars/Olympus"}, "no time zone 'Mars/Olympus'"),
         ({"window_start": "6"}, "'6' is not a time of day"),
         ({"parts": []}, "1 to 20 messages"),
-        ({"targets": []}, "somebody to send to"),
+        ({"targets": []}, "needs a target"),
         ({"cron": ""}, "one time or a repetition"),
         ({"parts": [{"text": "a\u0000b"}]}, "cannot be sent"),
         ({"account_id": str(uuid4())}, "no such account"),
@@ -169,6 +169,6 @@ async def test_a_preview_of_a_draft_keeps_nothing(world: WebWorld) -> None:
     async with program(world, "read") as client:
         body = await draft(client, account_id)
         shown = await client.post("/api/v1/reminders/preview", json=body)
-        assert (shown.status_code, len(shown.json()["fires"])) == (200, 5)
+        assert (shown.status_code, len(shown.json()["next_sends"])) == (200, 5)
         assert (await client.post("/api/v1/reminders", json=body)).status_code == 403
         assert (await client.get("/api/v1/reminders")).json()["reminders"] == []

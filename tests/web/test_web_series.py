@@ -130,9 +130,9 @@ async def test_how_to_be_told_is_kept_and_faults_are_said(world: WebWorld) -> No
         assert 'name="push" value="true" checked' not in page.text
         nothing = await post(client, path, languages="en")
         assert nothing.status_code == 422
-        assert "A follow without list and push tells nothing." in nothing.text
+        assert "Without the list and without push there is nothing to notify." in nothing.text
         wrong = await post(client, path, in_app="true", languages="english!")
-        assert "is no language" in wrong.text
+        assert "is not a language" in wrong.text
 
 
 async def test_a_source_says_in_words_how_it_stands(world: WebWorld) -> None:
@@ -245,14 +245,14 @@ async def test_a_feed_brings_posts_or_by_a_pattern_chapters(world: WebWorld) -> 
     async with world.signed_in() as client:
         unnamed = await post(client, "/series/add", **fields, brings="chapters", language="en")
         assert unnamed.status_code == 422
-        assert "Sky is a feed, and does not say which series it brings." in unnamed.text
+        assert "Sky is a feed and does not name a series." in unnamed.text
         assert 'name="language" value="en"' in unnamed.text
         vague = await post(
             client, "/series/add", **fields, brings="chapters", series="New", pattern="{number}"
         )
-        assert "The title pattern has no text of its own" in vague.text
+        assert "The title pattern has no fixed text" in vague.text
         unpicked = await post(client, "/series/add", **(fields | {"pick": ""}))
-        assert "Nothing was picked." in unpicked.text
+        assert "Nothing is selected." in unpicked.text
         posts = await post(client, "/series/add", **fields, brings="posts", follow="true")
         assert posts.headers["location"] == "/channels"
         assert "Notifications on for Sky: stop" in text_of(await client.get("/channels"))

@@ -45,8 +45,8 @@ async def test_a_query_that_fits_several_needs_a_pick(stage: SeriesStage) -> Non
     async with program(stage.web) as client:
         found = await get_json(client, "/series/find", platform="simulated", q="berserk")
         assert {one["key"] for one in found["found"]} == {"a", "b"}
-        assert "Several listings" in await refusal(client, "/series", wish)
-        assert "not among" in await refusal(client, "/series", wish | {"pick": "c"})
+        assert "several matches" in await refusal(client, "/series", wish)
+        assert "not one of the matches" in await refusal(client, "/series", wish | {"pick": "c"})
         made = await client.post(f"{API}/series", json=wish | {"pick": "b", "title": " My  Berserk "})
         assert made.json()["series"]["title"] == "My Berserk"
         assert made.json()["sources"][0]["listing"]["key"] == "b"
@@ -59,8 +59,8 @@ async def test_a_query_that_fits_several_needs_a_pick(stage: SeriesStage) -> Non
         ({"platform": "simulated", "key": "x", "query": "y"}, "either a key or a query"),
         ({"platform": "simulated", "key": "nothing"}, "Nothing was found"),
         ({"platform": "myspace", "key": "x"}, "no connector"),
-        ({"platform": "simulated", "key": "x", "pattern": "{number}"}, "no text of its own"),
-        ({"platform": "simulated", "key": "x", "language": "!"}, "no language"),
+        ({"platform": "simulated", "key": "x", "pattern": "{number}"}, "no fixed text"),
+        ({"platform": "simulated", "key": "x", "language": "!"}, "not a language"),
         ({"platform": "feeds", "key": "ftp://example.org/"}, "http and https alone"),
     ],
 )

@@ -59,7 +59,7 @@ async def test_series_channels_and_searches_are_followed(stage: SeriesStage) -> 
             "source",
         )
         nothing = await client.patch(f"{API}/follows/{made[0]['id']}", json={"push": False})
-        assert (nothing.status_code, "tells nothing" in nothing.json()["detail"]) == (422, True)
+        assert (nothing.status_code, "nothing to notify" in nothing.json()["detail"]) == (422, True)
         assert (await client.delete(f"{API}/follows/{made[0]['id']}")).status_code == 204
         assert (await client.delete(f"{API}/follows/{made[0]['id']}")).status_code == 404
 

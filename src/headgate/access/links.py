@@ -55,7 +55,7 @@ async def create_entry_link(database: Database, ids: Ids, real_clock: Clock | No
         ) or await users.get_user_by_name(tx, DEMO_USER)
     if user is None or user.password_hash != _NO_PASSWORD:
         raise UserError(
-            f"The user {DEMO_USER!r} was not made by the demo, which lets nobody in as somebody else.",
+            f"The user {DEMO_USER!r} was not created by the demo, so the demo cannot sign you in as them.",
             remedy="Start with an empty library.",
             command="headgate demo --fresh",
         )

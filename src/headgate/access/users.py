@@ -108,7 +108,7 @@ async def change_password(
         raise UserError(reason, field="password")
     user = await check_password(access, attempt, current)
     if user is None:
-        raise Forbidden("The current password is not right.", field="current")
+        raise Forbidden("The current password is wrong.", field="current")
     await set_password(access, user, password, revoke_tokens=revoke_tokens)
 
 
@@ -150,7 +150,7 @@ async def create_api_token(
 ) -> FreshToken:
     """Create a token that works for some days; what is returned is the only copy of it."""
     if not set(scopes) <= set(own_scopes):
-        raise Forbidden("A token cannot be allowed more than its owner.", field="scopes")
+        raise Forbidden("A token cannot have more rights than its owner.", field="scopes")
     if not 1 <= days <= MAX_TOKEN_DAYS:
         raise UserError(f"A token lasts between 1 and {MAX_TOKEN_DAYS} days.", field="days")
     token = new_api_token()
@@ -198,9 +198,11 @@ async def _insert_user(tx: Tx, access: Access, *, name: str, password_hash: str,
         now=access.clock.now(),
     )
     if user is None:
-        raise UserError(f"There is a user {name!r} already.", remedy="Choose another name.", field="name")
+        raise UserError(f"There is already a user {name!r}.", remedy="Choose another name.", field="name")
     return user
 
 
 def _last_administrator(user: User) -> UserError:
-    return UserError(f"{user.name} is the last administrator.", remedy="Make somebody else one first.")
+    return UserError(
+        f"{user.name} is the last administrator.", remedy="Make another user an administrator first."
+    )

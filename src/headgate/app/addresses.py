@@ -53,8 +53,8 @@ def bind_probes(port: int) -> socket.socket:
         return _listen(LOOPBACK, port)
     except OSError as error:
         raise UserError(
-            f"The metrics cannot be shown on port {port}: {error.strerror}.",
-            remedy="Set HEADGATE_JOBS_METRICS_PORT to a free port of its own for each worker, or to 0.",
+            f"The metrics cannot be served on port {port}: {error.strerror}.",
+            remedy="Set HEADGATE_JOBS_METRICS_PORT to a different free port for each worker, or to 0.",
         ) from error
 
 

@@ -52,7 +52,7 @@ async def open_context() -> AsyncGenerator[CommandContext, None]:
     settings = load_settings()
     async with open_server(settings) as url:
         if not (await schema_status(url)).current:
-            raise UserError("The database is not up to date.", command="headgate db migrate")
+            raise UserError("The database needs an update.", command="headgate db migrate")
         database = Database(url, RealClock(), size=2, name="headgate command")
         await database.open()
         try:

@@ -64,7 +64,7 @@ COMMANDS = {
     "reminder": Command(
         "headgate.cli.reminder.reminder:app", "Schedule messages to groups, at a safe pace.", SEND
     ),
-    "run": Command("headgate.cli.run.run:app", "Watch, pause, cancel and retry sends.", SEND),
+    "run": Command("headgate.cli.run.run:app", "Show, pause, cancel and retry sends.", SEND),
     "doctor": Command("headgate.cli.doctor:doctor", "Find problems and how to fix them.", LOOK_AFTER),
     "config": Command("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
     "db": Command("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),

@@ -148,7 +148,7 @@ def confirm(question: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise UserError(
-            f"This needs an answer, and there is no terminal to ask on: {question}",
+            f"This needs a confirmation, and there is no terminal to ask on: {question}",
             remedy="Run again with --yes if you are sure.",
         )
     if not typer.confirm(question, err=True):

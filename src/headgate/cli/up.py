@@ -107,7 +107,7 @@ def prepare_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"The data folder {folder} cannot be made: {error.strerror}.",
+            f"The data folder {folder} cannot be created: {error.strerror}.",
             remedy="Set HEADGATE_DATA_DIR to a folder that you may write to.",
         ) from error
 

@@ -179,15 +179,15 @@ def _wants_tokens_revoked(tokens: list[ApiTokenLine], wanted: bool | None, /) ->
     count = f"{len(tokens)} API token" + ("" if len(tokens) == 1 else "s")
     if not sys.stdin.isatty():
         raise UserError(
-            f"The user has {count}, which a new password does not end by itself.",
-            remedy="Add --revoke-tokens, or --keep-tokens if nobody else can have them.",
+            f"The user has {count}, which a new password does not revoke.",
+            remedy="Add --revoke-tokens, or --keep-tokens if they are safe.",
         )
     return typer.confirm(f"Revoke {count} as well?", default=True, err=True)
 
 
 def _role(text: str) -> Role:
     if text not in {"admin", "member"}:
-        raise UserError(f"There is no role {text!r}.", remedy="Take `admin` or `member`.")
+        raise UserError(f"There is no role {text!r}.", remedy="Use `admin` or `member`.")
     return cast("Role", text)
 
 

@@ -125,7 +125,7 @@ def _known(url: str) -> Any:
     service = _instantiate(_load(), url)
     if service is None:
         raise UserError(
-            "This is not an address that can be pushed to.",
+            "This is not a push address.",
             remedy="Write it as https://appriseit.com/services/ shows for your service,"
             " for example ntfy://ntfy.sh/my-topic.",
         )

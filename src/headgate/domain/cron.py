@@ -56,7 +56,7 @@ def read_cron(line: str) -> Cron:
     cron = _expand(fields)
     _check_distance(cron)
     if next(walls_after(cron.text, _LEAP_YEAR), None) is None:
-        raise UserError(f"{line!r} never comes: there is no such day.", remedy=EXAMPLE)
+        raise UserError(f"{line!r} never happens: there is no such day.", remedy=EXAMPLE)
     return cron
 
 
@@ -107,6 +107,6 @@ def _check_distance(cron: Cron) -> None:
     following = [*minutes[1:], minutes[0] + _DAY_MINUTES]
     if any(after - before < MIN_APART_MINUTES for before, after in zip(minutes, following, strict=True)):
         raise UserError(
-            f"{cron.text!r} comes more often than every {MIN_APART_MINUTES} minutes.",
-            remedy=f"Let it come every {MIN_APART_MINUTES} minutes at most, like */5 9-17 * * *.",
+            f"{cron.text!r} runs more often than every {MIN_APART_MINUTES} minutes.",
+            remedy=f"Run it at most every {MIN_APART_MINUTES} minutes, like */5 9-17 * * *.",
         )

@@ -74,14 +74,14 @@ def check_languages(languages: Iterable[str]) -> tuple[str, ...]:
     for language in listed:
         if len(language) > MAX_LANGUAGE_LENGTH or not _LANGUAGE.fullmatch(language):
             raise UserError(
-                f"{language!r} is no language.",
+                f"{language!r} is not a language.",
                 remedy="Write languages like en, pt or pt-br.",
                 field="languages",
             )
     if len(listed) > MAX_LANGUAGES:
         raise UserError(
-            f"These are more than {MAX_LANGUAGES} languages.",
-            remedy="Leave them out to hear of all.",
+            f"There can be at most {MAX_LANGUAGES} languages.",
+            remedy="Leave them out to include all languages.",
             field="languages",
         )
     return listed

@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import NotFound, UserError
+from headgate.domain.words.states import state_text
 from headgate.jobs.kinds import Kinds, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.logs import get_logger
@@ -53,14 +54,14 @@ async def _try_again(tx: Tx, kinds: Kinds, *, kind_name: str, raw_key: str, now:
     kind = kinds.get(kind_name)
     if kind is None:
         raise UserError(
-            f"Nothing here can carry out jobs of the kind {kind_name!r}.",
-            remedy="It belongs to a part that is switched off or gone; discard the letter instead.",
+            f"This installation cannot run jobs of the kind {kind_name!r}.",
+            remedy="Its part of Headgate is switched off or removed; discard the failed job instead.",
         )
     try:
         key = kind.parse_key(raw_key)
     except ValueError as error:
         raise UserError(
-            f"{raw_key!r} is no key of the kind {kind_name!r}.", remedy="Discard the letter instead."
+            f"{raw_key!r} is not a key of the kind {kind_name!r}.", remedy="Discard the failed job instead."
         ) from error
     if kind.rows is not None:
         await kind.rows.reopen(tx, key, now=now)
@@ -74,7 +75,7 @@ async def _close(tx: Tx, letter_id: UUID, *, state: State, now: datetime) -> Dea
     closed = await dead_letters.close_dead_letter(tx, letter_id, state=state, now=now)
     letter = await _get(tx, letter_id)
     if not closed:
-        raise UserError(f"The failed job {letter_id} was {letter.state} before.")
+        raise UserError(f"The failed job {letter_id} was already {state_text(letter.state)}.")
     return letter
 
 

@@ -8,14 +8,14 @@ from headgate.kernel.section import Section, interval
 
 
 class SeriesSettings(Section):
-    """How listings are looked at: feeds, and series on manga sites."""
+    """How feeds, and series on manga sites, are checked."""
 
     poll_concurrency: int = Field(
-        default=32, ge=1, le=1000, description="Feeds and series that a worker checks at once."
+        default=32, ge=1, le=1000, description="Feeds and series that a worker checks in parallel."
     )
-    shortest_s: float = interval(300, "Shortest time between two looks at a listing.")
-    sweep_s: float = interval(300, "Time between two sweeps of a site that tells all its news at once.")
-    net_s: float = interval(604800, "How often a listing of such a site is looked at by itself all the same.")
+    shortest_s: float = interval(300, "Minimum time between two checks of a source.")
+    sweep_s: float = interval(300, "Time between two checks of a site that lists all its news at once.")
+    net_s: float = interval(604800, "How often a source of such a site is also checked on its own.")
 
 
 class FeedsSettings(Section):
@@ -30,33 +30,33 @@ class FeedsSettings(Section):
         gt=0,
         le=300,
         allow_inf_nan=False,
-        description="How long reading a feed may take, with all its redirects.",
+        description="Maximum time to read a feed, including redirects.",
     )
     max_bytes: int = Field(
         default=10 * 2**20,
         ge=1024,
         le=100 * 2**20,
-        description="Size of a feed at most, also when it is unpacked.",
+        description="Maximum size of a feed, also uncompressed.",
     )
     max_entries: int = Field(
         default=2000,
         ge=1,
         le=100_000,
-        description="Entries of a feed that are read at most, the newest of them.",
+        description="Maximum entries to read from a feed; the newest ones.",
     )
     per_minute: float = Field(
         default=30,
         gt=0,
         le=60000,
         allow_inf_nan=False,
-        description="Requests a minute to one host at most, where nobody has set its pace.",
+        description="Maximum requests a minute to one site, unless a person has set its pace.",
     )
     user_agent: str = Field(
         default="Headgate (self-hosted feed reader)",
         min_length=1,
         max_length=200,
         pattern=r"^[\x20-\x7e]+$",
-        description="What Headgate calls itself to the servers of feeds.",
+        description="User agent for requests to feeds.",
     )
 
 
@@ -64,13 +64,13 @@ class MangaDexSettings(Section):
     """Where MangaDex is reached."""
 
     api: str = Field(default="https://api.mangadex.org", description="Address of the API.")
-    site: str = Field(default="https://mangadex.org", description="What links to chapters begin with.")
+    site: str = Field(default="https://mangadex.org", description="Start of links to chapters.")
     auth: str = Field(
         default="https://auth.mangadex.org/realms/mangadex/protocol/openid-connect",
-        description="Address that signs accounts in.",
+        description="Address for signing in.",
     )
     timeout_s: float = Field(
-        default=20, gt=0, le=300, allow_inf_nan=False, description="How long an answer may keep us waiting."
+        default=20, gt=0, le=300, allow_inf_nan=False, description="Maximum time to wait for an answer."
     )
 
     @field_validator("api", "site", "auth")

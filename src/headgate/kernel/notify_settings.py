@@ -14,7 +14,7 @@ class NotifySettings(Section):
         default=10,
         ge=1,
         le=1000,
-        description="Channels whose news is told, and addresses pushed to, at once.",
+        description="Channels to notify about, and addresses to push to, in parallel.",
     )
     gather_s: float = Field(
         default=30,
@@ -24,9 +24,9 @@ class NotifySettings(Section):
         description="How long a push waits for others, so that a burst becomes one message.",
     )
     keep_days: int = Field(
-        default=90, ge=1, le=36500, description="How long notifications that were read are kept."
+        default=90, ge=1, le=36500, description="Days to keep notifications that were read."
     )
     allow_private: bool = Field(
         default=False,
-        description="Let every user push to hosts of this machine's network, not administrators alone.",
+        description="Let every user, not only administrators, push to hosts in this machine's network.",
     )

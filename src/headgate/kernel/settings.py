@@ -57,7 +57,7 @@ class DatabaseSettings(Section):
         default=None,
         description="Address of an external PostgreSQL (15 or newer). Empty: the embedded server.",
     )
-    pool_size: int = Field(default=8, ge=2, le=64, description="Connections a process may hold at most.")
+    pool_size: int = Field(default=8, ge=2, le=64, description="Maximum connections of a process.")
     shared_memory_mb: int = Field(
         default=128, ge=16, le=16384, description="Buffer memory of the embedded server."
     )
@@ -77,7 +77,7 @@ class LogSettings(Section):
     """What is logged, and how."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least severity that is logged."
+        default="info", description="Minimum severity to log."
     )
     format: LogFormat = Field(
         default="auto", description="`json`, `console`, or `auto`: console in a terminal."
@@ -92,80 +92,82 @@ class LogSettings(Section):
 class JobsSettings(Section):
     """The engine that carries out the work."""
 
-    fast_concurrency: int = Field(default=20, ge=2, le=500, description="Short jobs at once in a worker.")
+    fast_concurrency: int = Field(
+        default=20, ge=2, le=500, description="Short jobs that a worker runs in parallel."
+    )
     bulk_concurrency: int = Field(
-        default=4, ge=2, le=100, description="Long jobs (downloads, backfill) at once in a worker."
+        default=4, ge=2, le=100, description="Long jobs (downloads, history) that a worker runs in parallel."
     )
     heartbeat_timeout_s: float = Field(
         default=5.0,
         ge=1,
         le=300,
-        description="A worker silent for so long loses its jobs to another one.",
+        description="A worker without a heartbeat for this long loses its jobs to another one.",
     )
-    tick_s: float = Field(default=1.0, ge=0.1, le=60, description="How often due work is looked for.")
+    tick_s: float = Field(default=1.0, ge=0.1, le=60, description="How often to check for due work.")
     shutdown_s: float = Field(
-        default=3.0, ge=0, le=600, description="How long running jobs may finish when stopping."
+        default=3.0, ge=0, le=600, description="How long running jobs may take to finish at a shutdown."
     )
     max_attempts: int = Field(
-        default=3, ge=1, le=100, description="Attempts before a job becomes a dead letter."
+        default=3, ge=1, le=100, description="Attempts before a job becomes a failed job."
     )
     max_crashes: int = Field(
-        default=5, ge=3, le=100, description="Crashed starts before a job becomes a dead letter."
+        default=5, ge=3, le=100, description="Crashes before a job becomes a failed job."
     )
-    keep_completed: int = Field(default=1000, ge=0, description="Completed jobs kept at most.")
-    keep_completed_s: int = Field(default=3600, ge=0, description="Age of completed jobs at most.")
-    keep_dead: int = Field(default=5000, ge=0, description="Dead letters kept at most.")
-    keep_dead_s: int = Field(default=604800, ge=0, description="Age of dead letters at most.")
+    keep_completed: int = Field(default=1000, ge=0, description="Maximum number of completed jobs to keep.")
+    keep_completed_s: int = Field(default=3600, ge=0, description="Maximum age of completed jobs.")
+    keep_dead: int = Field(default=5000, ge=0, description="Maximum number of failed jobs to keep.")
+    keep_dead_s: int = Field(default=604800, ge=0, description="Maximum age of failed jobs.")
     keep_runs_days: int = Field(
         default=180,
         ge=0,
-        description="Days for which ended runs are kept, with what came of each message; 0: for ever."
+        description="Days to keep ended runs with the results of their messages; 0: forever."
         " The newest run of a reminder and uncertain messages always stay.",
     )
     metrics_port: int = Field(
         default=0,
         ge=0,
         le=65535,
-        description="Port on loopback where `headgate worker` shows /metrics, /healthz and /readyz; 0: none.",
+        description="Loopback port where `headgate worker` serves /metrics, /healthz and /readyz; 0: none.",
     )
 
 
 class IntakeSettings(Section):
-    """How often streams are looked at, where a channel's own settings do not say."""
+    """How often channels are checked, unless a channel has its own settings."""
 
     skip_window_s: float = Field(
         default=300,
         ge=0,
         le=86400,
         allow_inf_nan=False,
-        description="So long after a truly idle scan only a person or a live event makes a stream due.",
+        description="Time after a scan without news in which only a person or a live event starts another.",
     )
     idle_threshold: int = Field(
-        default=5, ge=1, le=1000, description="Truly idle scans in a row before the interval is multiplied."
+        default=5, ge=1, le=1000, description="Scans without news in a row before the interval grows."
     )
     every_nth: int = Field(
-        default=5, ge=1, le=1000, description="By how much it is multiplied then; 1: never longer."
+        default=5, ge=1, le=1000, description="By how much the interval grows then; 1: not at all."
     )
-    often_s: float = interval(300, "Interval of busy streams.")
-    normal_s: float = interval(1800, "Interval of ordinary streams.")
-    rarely_s: float = interval(14400, "Interval of quiet streams.")
-    live_s: float = interval(14400, "Interval while a healthy listener hears the stream.")
+    often_s: float = interval(300, "Interval of channels that are checked often.")
+    normal_s: float = interval(1800, "Interval of channels with the normal frequency.")
+    rarely_s: float = interval(14400, "Interval of channels that are checked rarely.")
+    live_s: float = interval(14400, "Interval while a listener is connected.")
     edit_window_s: float | None = Field(
         default=None,
         ge=0,
         le=2_592_000,
         allow_inf_nan=False,
-        description="Edits of messages up to this age are found even if nobody listened, by reading recent"
-        " messages again. Empty: as the platform's connector says; 0: such edits are not looked for.",
+        description="Age of messages to read again after a listener was disconnected, to find missed edits."
+        " Empty: as the platform's connector says; 0: off.",
     )
-    reread_every_s: float = interval(86400, "How often that is done for channels without a listener.")
+    reread_every_s: float = interval(86400, "How often to do that for channels without a listener.")
     discover_every_s: float | None = Field(
         default=None,
         ge=300,
         le=2_592_000,
         allow_inf_nan=False,
-        description="How often an account's channels are listed again, to notice new, renamed and vanished"
-        " ones. Empty: as the platform's connector says.",
+        description="How often to refresh the list of an account's channels. Empty: as the platform's"
+        " connector says.",
     )
 
     @field_validator("normal_s", "rarely_s")
@@ -184,18 +186,18 @@ class OutflowSettings(Section):
         default=32,
         ge=1,
         le=1000,
-        description="Accounts that send at once, over all workers. A sender mostly waits for its account's"
-        " pace and costs little.",
+        description="Accounts that send in parallel, across all workers. A sender mostly waits and costs"
+        " little.",
     )
     group_concurrency: int = Field(
-        default=3, ge=1, le=10, description="Groups that one account sends to at once."
+        default=3, ge=1, le=10, description="Groups that one account sends to in parallel."
     )
     messages_per_minute: float = Field(
         default=40,
         gt=0,
         le=60000,
         allow_inf_nan=False,
-        description="Most messages a minute of an account whose pace nobody has set.",
+        description="Maximum messages a minute of an account, unless a person has set its pace.",
     )
 
 

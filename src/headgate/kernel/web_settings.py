@@ -12,17 +12,15 @@ class WebSettings(Section):
 
     host: str = Field(
         default="127.0.0.1",
-        description="Address to listen on. Others than loopback need a TLS proxy in front.",
+        description="Address to listen on. Anything but loopback needs a TLS proxy in front.",
     )
-    port: int = Field(
-        default=8420, ge=1, le=65535, description="Port; the next free one is taken if it is in use."
-    )
-    public_url: str = Field(default="", description="Address that people type, when a proxy stands in front.")
+    port: int = Field(default=8420, ge=1, le=65535, description="Port; if it is in use, the next free one.")
+    public_url: str = Field(default="", description="Public address, if there is a proxy in front.")
     headers_timeout_s: float = Field(
-        default=15.0, gt=0, le=600, description="Seconds that a client has to send the headers of a request."
+        default=15.0, gt=0, le=600, description="Seconds for a client to send the headers of a request."
     )
     body_timeout_s: float = Field(
-        default=120.0, gt=0, le=3600, description="Seconds that a client has to send the body of a request."
+        default=120.0, gt=0, le=3600, description="Seconds for a client to send the body of a request."
     )
     max_connections: int = Field(
         default=1000,

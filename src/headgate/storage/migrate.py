@@ -172,7 +172,7 @@ def _check_ledger(applied: list[Applied], known: dict[int, Migration]) -> None:
             )
         if migration.checksum != row.checksum:
             raise UserError(
-                f"Migration {row.number} {row.name!r} was edited after it had been applied.",
+                f"Migration {row.number} {row.name!r} was edited after it was applied.",
                 remedy="Install an unmodified Headgate; migrations are never changed, only added.",
             )
 

@@ -43,7 +43,7 @@ async def open_vault(tx: Tx, data_dir: Path) -> Vault:
     sealed = await tx.value(Q["count_secrets"])
     if sealed:
         raise UserError(
-            f"The database holds {sealed} sealed secrets, but the key file {data_dir / KEY_FILE} is missing.",
+            f"There are {sealed} encrypted secrets, but the key file {data_dir / KEY_FILE} is missing.",
             remedy="Restore the file from a backup of the data folder; without it the accounts must sign in"
             " again.",
         )

@@ -54,8 +54,8 @@ class Vault:
         key = self.keys.get(sealed.key_id)
         if key is None:
             raise UserError(
-                f"The secret {name!r} of {owner!r} was sealed with key {sealed.key_id}, which is not in the"
-                " key file.",
+                f"The secret {name!r} of {owner!r} was encrypted with key {sealed.key_id}, which is not in"
+                " the key file.",
                 remedy="Put the old line back into secret.key, or enter the secret again.",
             )
         nonce, ciphertext = sealed.ciphertext[:_NONCE_BYTES], sealed.ciphertext[_NONCE_BYTES:]
@@ -63,7 +63,7 @@ class Vault:
             return AESGCM(key).decrypt(nonce, ciphertext, _place(owner, name)).decode()
         except InvalidTag:
             raise UserError(
-                f"The secret {name!r} of {owner!r} was changed outside of Headgate.",
+                f"The secret {name!r} of {owner!r} was changed outside Headgate.",
                 remedy="Enter the secret again.",
             ) from None
 

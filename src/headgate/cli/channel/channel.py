@@ -53,7 +53,7 @@ def add(
     For a channel that another account already reads, this account becomes the standby.
     """
     if keys and every:
-        raise UserError("--all leaves nothing to choose.", remedy="Give channels, or --all.")
+        raise UserError("--all already includes all channels.", remedy="Name channels, or use --all.")
 
     async def follow(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -215,7 +215,7 @@ def rescan(
     Without --reset this makes no call to the platform. Nothing that a person added is lost.
     """
     if wait and not reset:
-        raise UserError("--wait goes with --reset.", command="headgate explain")
+        raise UserError("--wait works only with --reset.", command="headgate explain")
 
     async def ask(context: CommandContext) -> None:
         async with context.database.transaction() as tx:

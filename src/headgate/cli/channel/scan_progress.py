@@ -67,7 +67,7 @@ async def _get(context: CommandContext, scan_id: UUID) -> ScanProgress:
     async with context.database.transaction() as tx:
         scan = await get_scan_progress(tx, scan_id)
     if scan is None:
-        raise UserError("The scan is gone: the channel was removed, or its history pruned.")
+        raise UserError("The scan no longer exists: the channel was removed, or its history pruned.")
     return scan
 
 

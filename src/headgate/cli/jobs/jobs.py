@@ -39,7 +39,7 @@ def list_jobs(
     *,
     kind: KindOption = None,
     queued: Annotated[bool, typer.Option("--queued", help="Queued and running jobs.")] = False,
-    dead: Annotated[bool, typer.Option("--dead", help="Open failed jobs.")] = False,
+    dead: Annotated[bool, typer.Option("--failed", help="Open failed jobs.")] = False,
     completed: Annotated[bool, typer.Option("--completed", help="Recently finished jobs.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum rows of each kind.")] = 20,
     as_json: AsJson = False,
@@ -170,7 +170,7 @@ def cancel(
     async def take_away(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             if not await wake.cancel(tx, [Wake(kind, key)]):
-                raise UserError(f"No job of {kind} {key} is queued or running.", command=_LIST_COMMAND)
+                raise UserError(f"There is no queued or running job {kind} {key}.", command=_LIST_COMMAND)
         typer.echo(f"The job of {kind} {key} is cancelled.")
 
     with_database(take_away)
@@ -202,7 +202,7 @@ async def _find_letter(tx: Tx, reference: str) -> UUID:
     """Return the letter that a whole id or the ending of one names."""
     if _job_number(reference) is not None:
         raise UserError(
-            f"{reference} is a job's number, and this needs the id of a failed job.", command=_LIST_COMMAND
+            f"{reference} is the number of a job; this needs the id of a failed job.", command=_LIST_COMMAND
         )
     try:
         return UUID(reference)
@@ -228,7 +228,7 @@ async def _choose(
     if bool(references) == every:
         raise UserError("Which failed jobs?", remedy="Give their ids, or --all (with --kind for some).")
     if kind is not None and not every:
-        raise UserError("--kind goes with --all.", remedy="Give ids alone, or --all --kind KIND.")
+        raise UserError("--kind works only with --all.", remedy="Give only ids, or --all --kind KIND.")
     async with context.database.transaction() as tx:
         if every:
             return await dead_letters.list_dead_letters(tx, kind=kind, limit=_ALL_LETTERS)

@@ -33,13 +33,13 @@ async def get_channel(
     if len(found) > 1:
         listed = "; ".join(f"{one.id} ({one.platform}, {one.key})" for one in found[:5])
         raise UserError(
-            f"{len(found)} channels are called {reference!r}.", remedy=f"Take the id of one: {listed}."
+            f"{len(found)} channels are called {reference!r}.", remedy=f"Use the id of one: {listed}."
         )
     (channel,) = found
     wanted = {"stream", *(["parent"] if with_parents else []), *(["listing"] if with_listings else [])}
     if channel.kind == "listing" and channel.kind not in wanted:
         raise UserError(
-            f"{channel.title} is a listing and has no messages of its own.",
+            f"{channel.title} is a feed or series and has no messages of its own.",
             command="headgate explain",
         )
     if channel.kind not in wanted:
@@ -78,7 +78,7 @@ async def get_account(tx: Tx, reference: str) -> Account:
         return found[0]
     if found:
         listed = " or ".join(f"{account.platform}/{account.name}" for account in found)
-        raise UserError(f"{len(found)} accounts are called {reference!r}.", remedy=f"Take {listed}.")
+        raise UserError(f"{len(found)} accounts are called {reference!r}.", remedy=f"Use {listed}.")
     near = nearest(reference, [account.name for account in accounts])
     meant = f"Did you mean {near}? " if near else ""
     raise UserError(f"There is no account {reference!r}.", remedy=meant, command="headgate account list")

@@ -22,7 +22,7 @@ async def get_reminder(tx: Tx, reference: str) -> NamedReminder:
     if found:
         listed = "; ".join(f"{one.id} ({one.state})" for one in found[:5])
         raise UserError(
-            f"{len(found)} reminders are called {reference!r}.", remedy=f"Take the id of one: {listed}."
+            f"{len(found)} reminders are called {reference!r}.", remedy=f"Use the id of one: {listed}."
         )
     near = nearest(reference, await list_titles(tx))
     meant = f"Did you mean {near}? " if near else ""

@@ -39,7 +39,7 @@ async def get_named_run(tx: Tx, reference: str) -> RunLine:
 
 def _unclear(reference: str, found: Sequence[NamedRun]) -> UserError:
     listed = "; ".join(f"{one.id} ({one.title}, {one.state})" for one in found[:5])
-    return UserError(f"{reference!r} could be several runs.", remedy=f"Take the id of one: {listed}.")
+    return UserError(f"{reference!r} could be several runs.", remedy=f"Use the id of one: {listed}.")
 
 
 async def _unknown(tx: Tx, reference: str) -> UserError:

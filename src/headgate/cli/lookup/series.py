@@ -48,7 +48,7 @@ def _only_one(found: list[SeriesName], reference: str) -> SeriesName:
     if len(found) > 1:
         listed = "; ".join(f"{one.id} ({one.title})" for one in found[:5])
         raise UserError(
-            f"{len(found)} series are called {reference!r}.", remedy=f"Take the id of one: {listed}."
+            f"{len(found)} series are called {reference!r}.", remedy=f"Use the id of one: {listed}."
         )
     return found[0]
 
@@ -74,7 +74,7 @@ async def get_listing(tx: Tx, reference: str, *, platform: str | None = None) ->
     if len(found) > 1:
         listed = "; ".join(f"{one.id} ({one.platform}, {mask_url(one.key)})" for one in found[:5])
         raise UserError(
-            f"{len(found)} {word}s are called {reference!r}.", remedy=f"Take the id of one: {listed}."
+            f"{len(found)} {word}s are called {reference!r}.", remedy=f"Use the id of one: {listed}."
         )
     return found[0]
 
@@ -94,5 +94,5 @@ async def get_source(tx: Tx, named: SeriesName, reference: str) -> SeriesSource:
     problem = f"has no source {mask_url(reference)!r}" if not found else f"has {len(found)} such sources"
     raise UserError(
         f"{named.title} {problem}.",
-        remedy=f"Take the id of one: {listed}." if listed else "It has none at all.",
+        remedy=f"Use the id of one: {listed}." if listed else "It has no source.",
     )

@@ -25,7 +25,7 @@ async def get_targets(tx: Tx, references: Sequence[str], *, platform: str) -> li
             listed = "; ".join(f"{one.key} ({one.title})" for one in found[reference][:5])
             raise UserError(
                 f"{len(found[reference])} targets are called {reference!r}.",
-                remedy=f"Take the key of one: {listed}.",
+                remedy=f"Use the key of one: {listed}.",
             )
     return [found[reference][0].id for reference in dict.fromkeys(references)]
 
@@ -47,7 +47,7 @@ async def platform_of(tx: Tx, account: str) -> str:
     platforms = sorted({one.platform for one in await list_accounts(tx)})
     if len(platforms) != 1:
         raise UserError(
-            "It is not clear on which platform the targets are.",
+            "The platform of the targets is not clear.",
             remedy="Name an account on it with --account." if platforms else "Sign in an account first.",
             command="" if platforms else "headgate account add",
         )

@@ -23,15 +23,13 @@ async def get_user(tx: Tx, name: str = "") -> UserLine:
         return _named(people, name)
     if not people:
         raise UserError(
-            "Nobody may sign in yet, so there is nobody to do this for.",
+            "There are no users yet.",
             remedy="Add a user, or open the link that Headgate prints when it starts.",
             command="headgate user add NAME",
         )
     if len(people) > 1:
         names = ", ".join(one.name for one in people[:10])
-        raise UserError(
-            f"There are {len(people)} users: {names}.", remedy="Say who is meant with --user NAME."
-        )
+        raise UserError(f"There are {len(people)} users: {names}.", remedy="Choose one with --user NAME.")
     return people[0]
 
 

@@ -194,7 +194,7 @@ def _meant(listed: list[Follow], reference: str, who: UserLine) -> Follow:
         ids = "; ".join(f"{one.id} ({kind_of(one)})" for one in found[:5])
         raise UserError(
             f"{who.name} follows {len(found)} things called {reference!r}.",
-            remedy=f"Take the id of one: {ids}.",
+            remedy=f"Use the id of one: {ids}.",
         )
     near = nearest(reference, [one.title for one in listed])
     meant = f"Did you mean {near}? " if near else ""

@@ -151,7 +151,7 @@ def settings(
 ) -> None:
     """Show or set a user's time zone and quiet hours; pushes wait until they end."""
     if quiet and no_quiet:
-        raise UserError("--quiet and --no-quiet exclude each other.", remedy="Take one of them.")
+        raise UserError("--quiet and --no-quiet cannot be combined.", remedy="Use one of them.")
 
     async def change(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -177,7 +177,7 @@ def _changed(kept: NotificationSettings, *, zone: str, quiet: str, no_quiet: boo
         return kept
     start, dash, end = quiet.partition("-")
     if not dash:
-        raise UserError(f"{quiet!r} are no quiet hours.", remedy="Write them like 22:00-07:00.")
+        raise UserError(f"{quiet!r} are not quiet hours.", remedy="Write them like 22:00-07:00.")
     return replace(
         kept, quiet_from_min=parse_minute(start) % DAY_MINUTES, quiet_to_min=parse_minute(end) % DAY_MINUTES
     )

@@ -247,7 +247,7 @@ def repeat(
         again = next((one for one in found if one.state in {"failed", "uncertain"}), None)
         if again is None:
             raise UserError(
-                f"Nothing that went out to {meant.name} failed or is uncertain.",
+                f"No push to {meant.name} failed or is uncertain.",
                 command="headgate push history",
             )
         if again.state == "uncertain":

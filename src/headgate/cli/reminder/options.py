@@ -116,7 +116,7 @@ class PlanOptions:
         }
         chosen = {name: value for name, value in choices.items() if value is not None}
         if len(chosen) > 1:
-            raise UserError(f"{' and '.join(chosen)} exclude each other.", remedy="Give one of them.")
+            raise UserError(f"{' and '.join(chosen)} cannot be combined.", remedy="Use one of them.")
         for name, value in chosen.items():
             return _schedule_of(name, value)
         return None
@@ -163,7 +163,7 @@ def _wall_time(text: str) -> datetime:
     except ValueError:
         wall = None
     if wall is None or wall.tzinfo is not None:
-        raise UserError(f"{text!r} is not a time on the wall.", remedy="Write it like 2026-12-01 09:00.")
+        raise UserError(f"{text!r} is not a date and time.", remedy="Write it like 2026-12-01 09:00.")
     return wall
 
 
@@ -191,11 +191,13 @@ def read_window(text: str | None, *, zone: str, known: Window | None = None) -> 
 
 async def new_draft(tx: Tx, context: CommandContext, typed: PlanOptions, parts: Sequence[TypedPart]) -> Draft:
     """Return what was typed as a draft; what is missing is named."""
-    schedule = _needed(typed.schedule, "when", "--once, --daily, --weekdays, --weekly, --monthly or --cron")
-    account = await get_account(tx, _needed(typed.account, "which account", "--account"))
+    schedule = _needed(
+        typed.schedule, "a schedule", "--once, --daily, --weekdays, --weekly, --monthly or --cron"
+    )
+    account = await get_account(tx, _needed(typed.account, "an account", "--account"))
     window = read_window(typed.window, zone=typed.zone or machine_zone())
     return Draft(
-        title=_needed(typed.title, "what it is called", "--title"),
+        title=_needed(typed.title, "a title", "--title"),
         account_id=account.id,
         parts=await _stored(tx, context, parts),
         schedule=schedule,
@@ -233,7 +235,7 @@ async def changed_draft(
 
 def _needed(value: T | None, what: str, options: str) -> T:
     if value is None:
-        raise UserError(f"A new reminder must say {what}.", remedy=f"Give {options}.")
+        raise UserError(f"A new reminder needs {what}.", remedy=f"Give {options}.")
     return value
 
 

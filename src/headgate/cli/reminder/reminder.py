@@ -80,7 +80,7 @@ def preview(reminder: ReminderArgument, *, as_json: AsJson = False) -> None:
         async with context.database.transaction() as tx:
             full = await reminders.get(tx, (await get_reminder(tx, reminder)).id)
             shown = await preview_of(tx, draft_of(full), now=now, known=True)
-            outlook = await preflight_of(context).of_draft(tx, draft_of(full)) if shown.fires else None
+            outlook = await preflight_of(context).of_draft(tx, draft_of(full)) if shown.next_sends else None
         if as_json:
             print_json({**vars(shown), "forecast": outlook})
             return

@@ -74,7 +74,7 @@ def cancel(reminder: ReminderArgument, *, yes: Yes = False, as_json: AsJson = Fa
             run_ids = await list_active_runs(tx, named.id)
         if not run_ids:
             raise UserError(
-                f"No run of {named.title} is under way.",
+                f"{named.title} has no run in progress.",
                 command="headgate reminder pause",
             )
         runs = "the run" if len(run_ids) == 1 else count_of(len(run_ids), "run")

@@ -111,7 +111,7 @@ async def _keep(tx: Tx, context: CommandContext, plan: Plan, *, now: datetime) -
     else:
         saved = await reminders.update(tx, known_id, draft, now=now)
     shown = await preview_of(tx, draft, now=now, known=True)
-    outlook = await preflight_of(context).of_draft(tx, draft) if shown.fires else None
+    outlook = await preflight_of(context).of_draft(tx, draft) if shown.next_sends else None
     return Kept(await reminders.get(tx, saved.id), saved, shown, outlook)
 
 

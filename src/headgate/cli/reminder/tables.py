@@ -44,7 +44,7 @@ def as_document(full: FullReminder, preview: Preview | None) -> dict[str, Any]:
         "targets": list(full.targets),
         "lists": list(full.lists),
         "groups": full.groups,
-        "next_fires": [] if preview is None else list(preview.fires),
+        "next_sends": [] if preview is None else list(preview.next_sends),
     }
 
 
@@ -119,12 +119,12 @@ def _print_targets(full: FullReminder) -> None:
 
 
 def print_preview(preview: Preview, *, zone: str, now: datetime) -> None:
-    """Print when a reminder fires next, and what its first groups will read."""
+    """Print when a reminder is sent next, and what its first groups will read."""
     print_heading(f"{preview.schedule} ({zone})")
     place = find_zone(zone)
-    for fire in preview.fires:
-        typer.echo(f"  {fire.astimezone(place):%a %Y-%m-%d %H:%M}  {relative(fire, now)}")
-    if not preview.fires:
+    for send in preview.next_sends:
+        typer.echo(f"  {send.astimezone(place):%a %Y-%m-%d %H:%M}  {relative(send, now)}")
+    if not preview.next_sends:
         typer.echo("  It is not sent any more.")
     for group in preview.groups:
         print_heading(f"To {group.group}")

@@ -176,7 +176,7 @@ def remove_members(
 ) -> None:
     """Remove targets from a list; the list stays."""
     if not references:
-        raise UserError("Which targets?", remedy="Name those to take out, or delete the list: list-delete.")
+        raise UserError("Which targets?", remedy="Name those to remove, or delete the list with list-delete.")
 
     async def remove(context: CommandContext) -> None:
         async with context.database.transaction() as tx:

@@ -49,7 +49,7 @@ async def get_known(context: CommandContext, run_id: UUID) -> RunLine:
     async with context.database.transaction() as tx:
         run = await get_run(tx, run_id)
     if run is None:
-        raise UserError("The run is gone: its reminder was deleted.")
+        raise UserError("The run no longer exists: its reminder was deleted.")
     return run
 
 

@@ -52,7 +52,7 @@ def list_all(
 ) -> None:
     """List runs, newest first."""
     if active and state:
-        raise UserError("--active and --state exclude each other.", remedy="Give one of them.")
+        raise UserError("--active and --state cannot be combined.", remedy="Use one of them.")
     states: list[RunState] = [_state(one) for one in state or ()]
 
     async def look(context: CommandContext) -> None:
@@ -79,7 +79,7 @@ def _state(typed: str) -> RunState:
         if typed == state:
             return state
     known = ", ".join(get_args(RunState))
-    raise UserError(f"A run is never {typed!r}.", remedy=f"Its state is one of {known}.")
+    raise UserError(f"There is no state {typed!r}.", remedy=f"Use one of {known}.")
 
 
 @app.command()
@@ -205,7 +205,8 @@ def resolve(
     """Decide about a message that may or may not have been sent."""
     if arrived is None:
         raise UserError(
-            "Is the message in the group?", remedy="Look there, and give --arrived, or --again to send it."
+            "Is the message in the group?",
+            remedy="Check the group, then use --arrived, or --again to send it.",
         )
 
     async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:

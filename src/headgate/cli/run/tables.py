@@ -12,6 +12,7 @@ import typer
 from headgate.cli.output import print_table
 from headgate.cli.phrases import count_of, moment, print_facts
 from headgate.domain.reminders.run_results import Tally
+from headgate.domain.words.fields import plain_fields
 from headgate.domain.words.states import AT_CLOSE, TRIGGERS, state_text
 from headgate.domain.words.times import relative
 from headgate.outflow.reminders.preflight import Outlook, Preflight
@@ -42,7 +43,7 @@ async def read_story(tx: Tx, run: RunLine, preflight: Preflight) -> RunStory:
 
 def as_line(run: RunLine) -> dict[str, Any]:
     """Return a run of a list as JSON shows it."""
-    return {**vars(run), "window": run.window.text}
+    return {**plain_fields(run), "window": run.window.text}
 
 
 def as_document(story: RunStory, deliveries: Sequence[DeliveryLine] | None = None) -> dict[str, Any]:

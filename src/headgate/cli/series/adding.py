@@ -98,7 +98,9 @@ def add(
 ) -> None:
     """Find a series and follow it; with --to, add it as another source of an existing series."""
     if to and title:
-        raise UserError("--to names a series that has its title.", remedy="Leave --title out.")
+        raise UserError(
+            "--to names an existing series, which already has a title.", remedy="Leave --title out."
+        )
     wish = AddOptions(
         query,
         platform=platform,
@@ -152,7 +154,7 @@ async def open_sources(context: CommandContext, platform: str) -> AsyncGenerator
     """Yield the way to find and follow listings of a platform that this installation has."""
     if platform != SIMULATED and context.anchor is not None and context.anchor.scale != 1:
         raise UserError(
-            f"This is a demo, whose time is quick: it looks at nothing of {platform}.",
+            f"This is a demo with a fast clock, so it does not contact {platform}.",
             remedy="Start Headgate without the demo to follow real sources, or try a simulated one.",
             command="headgate series add 'Salt Road'",
         )
@@ -180,13 +182,13 @@ async def find(sources: ListingSources, platform: str, query: str) -> Sequence[F
             return await sources.find(platform, query)
     except RateLimited as error:
         raise UserError(
-            f"This has to wait: {error}.",
+            f"This must wait: {error}.",
             remedy=f"Try again in {max(1, round(error.retry_after_s))} seconds.",
         ) from error
     except WorkError as error:
         raise UserError(
-            f"{mask_url(query)!r} could not be looked up: {error}.",
-            remedy="Check the address in a browser." if platform == FEEDS else "Try again in a while.",
+            f"{mask_url(query)!r} could not be found: {error}.",
+            remedy="Check the address in a browser." if platform == FEEDS else "Try again later.",
             command="headgate feed add ADDRESS" if platform == FEEDS else "headgate account list",
         ) from error
 

@@ -57,11 +57,11 @@ def parse_opml(document: bytes) -> list[OpmlFeed]:
         parser.Parse(document, True)
     except expat.ExpatError as error:
         raise UserError(
-            f"The document is no well-formed XML: {expat.ErrorString(error.code)} in line {error.lineno}.",
+            f"The document is not well-formed XML: {expat.ErrorString(error.code)} in line {error.lineno}.",
             remedy=_EXPORT_ANEW,
         ) from error
     except (ValueError, LookupError) as error:
-        raise UserError("The document's encoding is not known.", remedy="Save it as UTF-8.") from error
+        raise UserError("The document's encoding is unknown.", remedy="Save it as UTF-8.") from error
     return list(dict.fromkeys(reading.feeds))
 
 
@@ -77,7 +77,7 @@ class _Reading:
         self.depth += 1
         tag = name.rpartition(_SEPARATOR)[2].lower()
         if self.depth == 1 and tag != "opml":
-            raise UserError(f"The document is no OPML: it begins with <{tag[:40]}>.", remedy=_EXPORT_ANEW)
+            raise UserError(f"The document is not OPML: it begins with <{tag[:40]}>.", remedy=_EXPORT_ANEW)
         if self.depth > _MAX_DEPTH:
             raise UserError("The document's folders are nested too deeply.", remedy=_EXPORT_ANEW)
         if tag == "outline":
@@ -91,7 +91,7 @@ class _Reading:
 
     def refuse_doctype(self, *_declared: object) -> None:
         raise UserError(
-            "The document has a document type (<!DOCTYPE …>), which is not read: it can hide anything.",
+            "The document has a document type (<!DOCTYPE …>), which Headgate does not accept.",
             remedy="Remove that line; OPML needs none.",
         )
 

@@ -87,8 +87,8 @@ def _check(pieces: list[str]) -> None:
     for piece in pieces:
         if piece[0] in "{}" and piece not in (*_COUNTED, "{title}"):
             raise UserError(
-                f"A title pattern cannot hold {piece}.",
-                remedy="It may hold {number}, {volume}, {title} and *; for a brace in the title write *.",
+                f"A title pattern cannot contain {piece}.",
+                remedy="Use {number}, {volume}, {title} and *; for a brace in the title write *.",
                 field="pattern",
             )
         if piece[0] == "{" and pieces.count(piece) > 1:
@@ -97,7 +97,7 @@ def _check(pieces: list[str]) -> None:
             )
     if not any(letter.isalnum() for piece in pieces if piece[0] not in "{*" for letter in piece):
         raise UserError(
-            "The title pattern has no text of its own, so every entry would belong to the series.",
+            "The title pattern has no fixed text, so every entry would match.",
             remedy="Write the part of the title that is always the same, like: One Piece {number}*",
             field="pattern",
         )
@@ -110,7 +110,7 @@ def _check_neighbours(pieces: list[str], before: tuple[str, ...], after: tuple[s
     for one, other in pairwise(pieces):
         if one in before and other in after:
             raise UserError(
-                f"In the title pattern nothing stands between {one} and {other}.",
+                f"The title pattern has nothing between {one} and {other}.",
                 remedy="Write the text that separates them, or leave one of them out.",
                 field="pattern",
             )

@@ -51,7 +51,7 @@ class Queued:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What will become of a run, as far as its lane and the queue can tell today."""
+    """How a run will go, by the pace and the queue of its account."""
 
     opens_at: datetime
     """When the run may begin: its start, or when its window opens."""

@@ -35,14 +35,12 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if (self.once is None) == (not self.cron):
-            raise UserError(
-                "A schedule is one time or a repetition, and not both.", remedy="Choose one of the two."
-            )
+            raise UserError("A schedule is either one time or a repetition.", remedy="Choose one of the two.")
         if self.once is not None and self.once.tzinfo is not None:
             raise ValueError("the time of a schedule is a wall time, without a zone")
         if self.once is not None and not FIRST_YEAR <= self.once.year <= LAST_YEAR:
             raise UserError(
-                f"A time in the year {self.once.year} cannot be planned.",
+                f"The year {self.once.year} cannot be scheduled.",
                 remedy=f"Choose one before the end of the year {LAST_YEAR}.",
             )
         if self.cron:
@@ -63,7 +61,7 @@ def weekly(days: Iterable[str], at: int | str) -> Schedule:
     """On days of the week, by their names: mon or Monday."""
     numbers = sorted({_day_number(day) for day in days}, key=lambda number: (number - 1) % 7)
     if not numbers:
-        raise UserError("No day of the week is chosen.", remedy="Choose one at least, like mon.")
+        raise UserError("Choose a day of the week.", remedy="For example mon.")
     return Schedule(cron=f"{_clock_fields(at)} * * {','.join(map(str, numbers))}")
 
 
@@ -168,7 +166,7 @@ def _describe_days(day: str, weekdays: frozenset[int] | None) -> str | None:
 def _clock_fields(at: int | str) -> str:
     minute = parse_minute(at) if isinstance(at, str) else at
     if not 0 <= minute < DAY_MINUTES:
-        raise UserError("A time to fire is from 00:00 to 23:59.", remedy="Midnight is 00:00 of the next day.")
+        raise UserError("Times of day are from 00:00 to 23:59.", remedy="Midnight is 00:00 of the next day.")
     return f"{minute % 60} {minute // 60}"
 
 

@@ -59,7 +59,7 @@ def check_template(text: str) -> None:
     for piece in _pieces(text):
         if piece["lonely"]:
             raise UserError(
-                f"The brace {piece['lonely']} at character {piece.start() + 1} belongs to no variable.",
+                f"The brace {piece['lonely']} at character {piece.start() + 1} is not part of a variable.",
                 remedy=f"Write it twice to send a brace. {_listed()}",
             )
         name = piece["variable"]

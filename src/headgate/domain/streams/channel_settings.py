@@ -87,18 +87,20 @@ class ChannelSettings(BaseModel):
     )
 
     skip_window_s: Annotated[float, Field(ge=0, le=86400, allow_inf_nan=False)] | None = Field(
-        default=None, description="Rest after a truly idle scan, in seconds."
+        default=None, description="Rest after a scan without news, in seconds."
     )
     idle_threshold: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="Truly idle scans in a row before the interval is multiplied."
+        default=None, description="Scans without news in a row before the interval grows."
     )
     every_nth: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        default=None, description="By how much it is multiplied then; 1: never longer."
+        default=None, description="By how much the interval grows then; 1: not at all."
     )
-    often_s: Interval | None = Field(default=None, description="Interval of busy streams, in seconds.")
-    normal_s: Interval | None = Field(default=None, description="Interval of ordinary streams, in seconds.")
-    rarely_s: Interval | None = Field(default=None, description="Interval of quiet streams, in seconds.")
-    live_s: Interval | None = Field(default=None, description="Interval while a listener hears the stream.")
+    often_s: Interval | None = Field(default=None, description="Seconds between checks: often.")
+    normal_s: Interval | None = Field(default=None, description="Seconds between checks: normal.")
+    rarely_s: Interval | None = Field(default=None, description="Seconds between checks: rarely.")
+    live_s: Interval | None = Field(
+        default=None, description="Seconds between checks while a listener is connected."
+    )
 
     @field_validator("max_size_bytes")
     @classmethod

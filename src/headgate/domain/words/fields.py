@@ -33,10 +33,13 @@ FIELDS = {
     "swept": "checked_with_site",
     "swept_at": "site_checked_at",
     "polls": "checks",
+    "remainder_of": "rest_of",
+    "fire_at": "scheduled_at",
 }
 """What the code calls a field, and what a document calls it."""
 
 _TIERS = frozenset({"tier", "from_tier", "to_tier"})
+_TRIGGERS = {"remainder": "rest"}
 
 
 def plain_fields(row: object) -> dict[str, Any]:
@@ -52,6 +55,8 @@ def plain_fields(row: object) -> dict[str, Any]:
 def _plain_value(name: str, value: object) -> object:
     if name in _TIERS:
         return frequency_word(str(value))
+    if name == "trigger":
+        return _TRIGGERS.get(str(value), value)
     if isinstance(value, Mapping) or (is_dataclass(value) and not isinstance(value, type)):
         return plain_fields(cast("object", value))
     if isinstance(value, list | tuple):

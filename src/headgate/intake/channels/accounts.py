@@ -60,7 +60,9 @@ async def log_in(
         if isinstance(step, SignedIn):
             return step
         given[step.name] = answer(step)
-    raise UserError(f"The login of {name} never stops asking.", remedy="Report this fault of its connector.")
+    raise UserError(
+        f"The login of {name} asks too many questions.", remedy="Report this bug of its connector."
+    )
 
 
 async def add_account(tx: Tx, new: NewAccount, *, data_dir: Path, ids: Ids, now: datetime) -> Account:
@@ -75,7 +77,7 @@ async def add_account(tx: Tx, new: NewAccount, *, data_dir: Path, ids: Ids, now:
     )
     if not await channels.insert_account(tx, account, now=now):
         raise UserError(
-            f"There is an account {new.platform}/{new.name} already.",
+            f"There is already an account {new.platform}/{new.name}.",
             command=f"headgate account login {new.name}",
             field="name",
         )
@@ -133,7 +135,7 @@ async def check_removable(tx: Tx, account: Account) -> None:
     if active := await count_active_runs(tx, account.id):
         runs = "a run" if active == 1 else f"{active:,} runs"
         raise UserError(
-            f"{account.name} has {runs} under way.",
+            f"{account.name} has {runs} in progress.",
             remedy="Cancel what it sends, or send the rest from another account.",
         )
 

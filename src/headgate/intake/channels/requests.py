@@ -45,7 +45,7 @@ async def ask_scan(
 ) -> AskedScan:
     """Read a stream now, whatever the schedule says; refused while the channel is switched off."""
     if wish.page_limit < 1:
-        raise UserError("A scan reads at least one message.", remedy="Take a limit above 0.")
+        raise UserError("A scan reads at least one message.", remedy="Use a limit above 0.")
     await _wake_checker(tx, channel_id)
     stream = await _enabled_stream(tx, channel_id)
     if wish.direction != "forward":

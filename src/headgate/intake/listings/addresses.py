@@ -48,7 +48,7 @@ class ListingAddresses:
         address = await get_secret(self.tx, vault, owner=secret_owner(channel_id), name=ADDRESS)
         if address is None:
             raise UserError(
-                "The feed's address is not among the secrets any more.",
+                "The feed's address is missing from the stored secrets.",
                 remedy="Add the feed again, with its login or token.",
             )
         return address

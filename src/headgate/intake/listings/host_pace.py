@@ -47,7 +47,7 @@ async def set_host_pace(
     planned = {plan.kind: plan for plan in _plans(links, host)}
     if LIST not in planned:
         raise UserError(
-            f"{host.name} cannot be asked: this installation has no connector for {host.platform}.",
+            f"{host.name} cannot be checked: this installation has no connector for {host.platform}.",
             remedy="Install the connector first.",
         )
     plan = planned[LIST]
@@ -85,5 +85,6 @@ def _check(per_minute: float, *, budget: LanePlan | None) -> None:
     most = MAX_PER_MINUTE if budget is None else budget.pace.per_minute
     if not 0 < per_minute <= most:
         raise UserError(
-            f"A host's pace is above 0 and at most {most:,.0f} requests a minute.", field="per_minute"
+            f"The pace of a site must be above 0 and at most {most:,.0f} requests a minute.",
+            field="per_minute",
         )

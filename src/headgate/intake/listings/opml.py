@@ -53,7 +53,7 @@ class OpmlLists:
         if not feeds:
             raise UserError(
                 "The document has no feeds.",
-                remedy="A feed is an outline with an xmlUrl; export the list anew from your reader.",
+                remedy="A feed is an outline with an xmlUrl; export the list again from your reader.",
             )
         wanted, refused = self._judge(feeds)
         account = await self.sources.reader_of(PLATFORM)

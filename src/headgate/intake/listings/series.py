@@ -165,7 +165,7 @@ def check_title(title: str) -> str:
     """Return the title of a series as it is stored, or say what is wrong with it."""
     text = typed_text(title, max_length=MAX_TITLE_LENGTH + 1)
     if not text:
-        raise UserError("A series needs a title.", remedy="Write what to call it.", field="title")
+        raise UserError("A series needs a title.", remedy="Enter a title.", field="title")
     if len(text) > MAX_TITLE_LENGTH:
         raise UserError(
             f"A title has at most {MAX_TITLE_LENGTH} characters.", remedy="Shorten it.", field="title"

@@ -148,7 +148,7 @@ class ListingSources:
             now=now,
         )
         if added is None:
-            raise UserError(f"{key} is followed already, but not as a listing.")
+            raise UserError(f"{key} is already followed as something other than a feed or series.")
         if is_sealed(key):
             await addresses.keep(added.channel_id, address)
         return added
@@ -184,7 +184,7 @@ async def _find_titled(tx: Tx, title: str) -> UUID | None:
     if len(found) > 1:
         raise UserError(
             f"{len(found)} series are called “{title}”.",
-            remedy="Choose the one that you mean, and add the source to it.",
+            remedy="Choose one of them and add the source to it.",
             field="title",
         )
     return found[0].id if found else None

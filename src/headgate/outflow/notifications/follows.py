@@ -34,7 +34,7 @@ async def follow(
     switches = checked_switches(switches or Switches())
     if known is None and await follows.count_follows(tx, user_id=user_id) >= MAX_FOLLOWS:
         raise UserError(
-            f"One can follow at most {MAX_FOLLOWS:,} things.",
+            f"You can follow at most {MAX_FOLLOWS:,} things.",
             remedy="Stop following some, or follow a search.",
         )
     follow_id = await follows.upsert_follow(
@@ -90,11 +90,12 @@ def checked_switches(switches: Switches) -> Switches:
     """Return the switches as they are kept, or say what is wrong with them."""
     if switches.per not in PERS:
         raise UserError(
-            f"{switches.per!r} is no way to be told.", remedy="Choose once a chapter, or once a source."
+            f"Notifications cannot be sent per {switches.per!r}.",
+            remedy="Choose once per chapter, or once per source.",
         )
     if not switches.in_app and not switches.push:
         raise UserError(
-            "A follow without list and push tells nothing.",
+            "Without the list and without push there is nothing to notify.",
             remedy="Switch one of them on, or stop following.",
         )
     return replace(switches, languages=check_languages(switches.languages))
@@ -108,22 +109,22 @@ async def _checked_subject(tx: Tx, subject: Subject) -> Subject:
     given = [part for part in (subject.series_id, subject.channel_id, subject.search) if part is not None]
     if len(given) != 1:
         raise UserError(
-            "It is not clear what is to be followed.", remedy="Name one series, one channel or one search."
+            "Choose exactly one thing to follow.", remedy="Name one series, one channel or one search."
         )
     if subject.search is None:
         if not await follows.is_there(tx, subject):
             kind = "series" if subject.series_id else "channel"
             raise UserError(
-                f"There is no such {kind}.", remedy="It may have been removed meanwhile.", field=f"{kind}_id"
+                f"There is no such {kind}.", remedy="It may have been removed.", field=f"{kind}_id"
             )
         return subject
     if len(subject.search) > MAX_SEARCH or "\x00" in subject.search:
         raise UserError(f"A search has at most {MAX_SEARCH} characters.", remedy="Use fewer words.")
     words = await follows.words_of(tx, subject.search)
     if not words:
-        raise UserError("A search needs a word.", remedy="Write a word of the titles that you look for.")
+        raise UserError("A search needs a word.", remedy="Enter a word from the titles.")
     return Subject(search=words)
 
 
 def _no_such_follow() -> NotFound:
-    return NotFound("There is no such follow.", remedy="It may have been ended meanwhile.")
+    return NotFound("There is no such follow.", remedy="It may have been removed.")

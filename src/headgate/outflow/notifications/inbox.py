@@ -80,7 +80,7 @@ async def change_settings(tx: Tx, settings: NotificationSettings, *, user_id: UU
     if quiet[0] is not None and quiet[0] == quiet[1]:
         raise UserError(
             "Quiet hours cannot begin and end at the same time.",
-            remedy="Switch the push addresses off instead if nothing is to be sent at all.",
+            remedy="To push nothing at all, switch the addresses off.",
         )
     await put_settings(tx, settings, user_id=user_id, now=now)
     await publish(tx, Event("notification_settings", audience=user_id))

@@ -108,7 +108,7 @@ class PushAddresses:
     async def _insert(self, tx: Tx, url: str, *, name: str, shown: str, user_id: UUID, role: Role) -> UUID:
         if await push_addresses.count_addresses(tx, user_id=user_id) >= MAX_ADDRESSES:
             raise UserError(
-                f"One can have at most {MAX_ADDRESSES} addresses.", remedy="Remove one that is not needed."
+                f"You can have at most {MAX_ADDRESSES} addresses.", remedy="Remove one that you do not need."
             )
         address_id = self.ids.new()
         now = self.clock.now()
@@ -164,8 +164,8 @@ class PushAddresses:
         if await push_addresses.repeat_push(tx, push_id, user_id=user_id, now=self.clock.now()) is None:
             raise UserError(
                 "This cannot be sent again.",
-                remedy="Only what failed or is uncertain can be, while nothing else is under way to its"
-                " address.",
+                remedy="Only failed or uncertain pushes can be sent again, while no other push to the address"
+                " is running.",
             )
 
     async def test(self, database: Database, address_id: UUID, *, user_id: UUID) -> PushOutcome:
@@ -219,8 +219,8 @@ def _checked_name(name: str) -> str:
 
 
 def _name_taken(name: str) -> UserError:
-    return UserError(f"There is an address {name!r} already.", remedy="Choose another name.", field="name")
+    return UserError(f"There is already an address {name!r}.", remedy="Choose another name.", field="name")
 
 
 def _no_such_address() -> NotFound:
-    return NotFound("There is no such address.", remedy="It may have been removed meanwhile.")
+    return NotFound("There is no such address.", remedy="It may have been removed.")

@@ -73,7 +73,7 @@ class Pusher(Protocol):
 
 @dataclass(frozen=True)
 class PushOutcome:
-    """What became of a call."""
+    """The result of a push."""
 
     state: Literal["sent", "failed", "uncertain"]
     error: str = ""
@@ -323,6 +323,6 @@ async def read_url(database: Database, data_dir: Path, address_id: UUID) -> str:
         url = await get_secret(tx, vault, owner=secret_owner(address_id), name=URL)
     if url is None:
         raise UserError(
-            "The address is not among the secrets any more.", remedy="Remove it and add it again."
+            "The address is missing from the stored secrets.", remedy="Remove it and add it again."
         )
     return url

@@ -34,7 +34,7 @@ async def check_reach(reach: Reach, limits: PushLimits) -> None:
         )
     if reach.files:
         raise UserError(
-            "This address names a file to be read, which only administrators may set up.",
+            "This address reads a file, which only administrators may set up.",
             remedy="Leave that part of the address out.",
         )
     if limits.network:
@@ -70,6 +70,8 @@ async def _resolve(host: str) -> Sequence[str]:
         async with asyncio.timeout(RESOLVING_S):
             return await resolve(host, threads=_THREADS)
     except TimeoutError as error:
-        raise UserError(f"Nobody tells in time where {host} is.", remedy="Try again in a moment.") from error
+        raise UserError(
+            f"The address of {host} could not be looked up in time.", remedy="Try again in a moment."
+        ) from error
     except UnknownName:
         return ()

@@ -34,7 +34,7 @@ async def count_unread(tx: Tx, series_ids: Sequence[UUID], *, user_id: UUID) -> 
 
 async def _check(tx: Tx, chapter_id: UUID) -> None:
     if not await reading.chapter_exists(tx, chapter_id):
-        raise NotFound("There is no such chapter.", remedy="It may have been removed meanwhile.")
+        raise NotFound("There is no such chapter.", remedy="It may have been removed.")
 
 
 async def _notify(tx: Tx, user_id: UUID, *, moved: bool, seen: int) -> None:

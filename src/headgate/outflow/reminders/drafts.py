@@ -77,7 +77,7 @@ def check_words(draft: Draft) -> PlanContent:
     """Raise `UserError` for whatever a draft says that cannot be; nothing is looked up."""
     title = check_title(draft.title)
     if draft.account_id is None:
-        raise UserError("A reminder needs an account that sends it.", remedy="Choose an account.")
+        raise UserError("A reminder needs an account to send from.", remedy="Choose an account.")
     if not 1 <= len(draft.parts) <= MAX_PARTS:
         raise UserError(
             f"A reminder has 1 to {MAX_PARTS} messages; this one has {len(draft.parts)}.",
@@ -92,8 +92,8 @@ def check_words(draft: Draft) -> PlanContent:
         )
     if draft.at_close not in get_args(AtClose):
         raise UserError(
-            f"At the close of its window a reminder cannot {draft.at_close!r}.",
-            remedy="Choose stop, to skip the rest, or carry, to go on in the next window.",
+            f"{draft.at_close!r} is not an option for the end of the window.",
+            remedy="Choose stop, to skip the rest, or carry, to continue in the next window.",
         )
     check_fires(draft.schedule, draft.window)
     return PlanContent(
@@ -127,11 +127,11 @@ def check_part(part: DraftPart, number: int) -> None:
         raise UserError(
             f"The text of message {number} has {len(part.text):,} characters; at most {MAX_TEXT:,} can be"
             " sent.",
-            remedy="Divide it into two messages.",
+            remedy="Split it into two messages.",
         )
     if "\x00" in part.text:
         raise UserError(
-            f"The text of message {number} has a sign that cannot be sent.", remedy="Type it again."
+            f"The text of message {number} has a character that cannot be sent.", remedy="Type it again."
         )
     check_template(part.text)
 
@@ -156,19 +156,17 @@ async def check_draft(
 def _check_names(check: PlanCheck) -> None:
     if check.strange_targets:
         raise UserError(
-            f"{check.strange_targets:,} of the targets are not known on {check.platform}, where"
-            f" {check.account_name} is.",
+            f"{check.strange_targets:,} of the targets do not exist on {check.platform}, the platform"
+            f" of {check.account_name}.",
             remedy="Refresh the groups of the account, then choose again.",
             command="headgate target refresh",
         )
     if check.strange_lists:
-        raise UserError("One of the lists is not there any more.", remedy="Choose the lists again.")
+        raise UserError("One of the lists no longer exists.", remedy="Choose the lists again.")
     if check.strange_media:
-        raise UserError("One of the files is not there any more.", remedy="Add it again.")
+        raise UserError("One of the files no longer exists.", remedy="Add it again.")
     if not check.total:
-        raise UserError(
-            "A reminder needs somebody to send to.", remedy="Choose a target or a list with some."
-        )
+        raise UserError("A reminder needs a target.", remedy="Choose a target, or a list that is not empty.")
 
 
 def _warnings(draft: Draft, check: PlanCheck) -> list[str]:

@@ -33,7 +33,7 @@ _MAX_NAMES = 3
 
 @dataclass(frozen=True)
 class Outlook:
-    """What will become of a plan or a run, and what would help."""
+    """The forecast of a reminder or a run, and advice."""
 
     account_name: str
     zone: str
@@ -64,7 +64,7 @@ class Preflight:
         """Forecast the next fire of a draft, or a run of it that begins now."""
         now = self.clock.now()
         if draft.account_id is None:
-            raise UserError("Without an account nothing can be forecast.", remedy="Choose an account.")
+            raise UserError("A forecast needs an account.", remedy="Choose an account.")
         fire_at = None if at_once else next_fire(draft.schedule, draft.zone, after=now)
         scope = await _scope(tx, draft.account_id, target_ids=draft.targets, list_ids=draft.lists)
         plan = PlannedRun(

@@ -1,4 +1,4 @@
-"""Previews: when a reminder fires next, and what its first groups will read."""
+"""Previews: when a reminder is sent next, and what its first groups will read."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class PreviewedGroup:
 
 @dataclass(frozen=True)
 class Preview:
-    """What will come of a draft."""
+    """The preview of a draft."""
 
     schedule: str
-    fires: tuple[datetime, ...]
+    next_sends: tuple[datetime, ...]
     total: int
     groups: tuple[PreviewedGroup, ...]
     warnings: tuple[str, ...]

@@ -43,13 +43,13 @@ async def create(tx: Tx, draft: Draft, *, ids: Ids, now: datetime, state: Remind
 
 
 async def update(tx: Tx, reminder_id: UUID, draft: Draft, *, now: datetime) -> Saved:
-    """Replace all that a reminder plans; a run under way goes on as it began.
+    """Replace everything in a reminder; a run in progress does not change.
 
     A new schedule counts from now on: what it would have fired before is not made up for.
     """
     known = await _locked(tx, reminder_id)
     if known.state == "archived":
-        raise UserError(f"{known.title!r} is archived.", remedy="Take it out of the archive first.")
+        raise UserError(f"{known.title!r} is archived.", remedy="Restore it from the archive first.")
     old = (known.schedule, known.zone)
     checked = await check_draft(tx, draft, now=now, known_schedule=old)
     fired_until = known.fired_until if (draft.schedule, draft.zone) == old else now
@@ -79,7 +79,7 @@ async def resume(tx: Tx, reminder_id: UUID, *, now: datetime) -> datetime:
     """Let a reminder fire again, and return when; what it missed meanwhile is not made up for."""
     known = await _locked(tx, reminder_id)
     if known.state == "archived":
-        raise UserError(f"{known.title!r} is archived.", remedy="Take it out of the archive first.")
+        raise UserError(f"{known.title!r} is archived.", remedy="Restore it from the archive first.")
     check_fires(known.schedule, known.window)
     due_at = next_fire(known.schedule, known.zone, after=now)
     if due_at is None:
@@ -117,14 +117,14 @@ async def duplicate(tx: Tx, reminder_id: UUID, *, ids: Ids, now: datetime) -> UU
 
 
 async def delete(tx: Tx, reminder_id: UUID) -> None:
-    """Delete a reminder with its history; refused while a run of it is under way."""
+    """Delete a reminder with its history; refused during a run."""
     known = await _locked(tx, reminder_id)
     active = await reminders.count_active_runs(tx, reminder_id)
     if active:
         said = "A run" if active == 1 else f"{active} runs"
         raise UserError(
             f"{said} of {known.title!r} {'has' if active == 1 else 'have'} not ended yet.",
-            remedy="Cancel it first, or wait for its end.",
+            remedy="Cancel it first, or wait until it ends.",
         )
     await reminders.delete_reminder(tx, reminder_id)
     await publish(tx, CHANGED)

@@ -94,7 +94,7 @@ async def make_run(
     if reminder is None:
         raise reminder_plans.no_such_reminder()
     if reminder.state == "archived":
-        raise UserError(f"{reminder.title!r} is archived.", remedy="Take it out of the archive first.")
+        raise UserError(f"{reminder.title!r} is archived.", remedy="Restore it from the archive first.")
     if reminder.account_id is None:
         raise UserError(
             f"{reminder.title!r} has no account: the one that sent it was removed.",
@@ -103,12 +103,12 @@ async def make_run(
     if not beside and (other := await run_making.find_run_under_way(tx, reminder_id)):
         raise UnderWay(reminder.title, other)
     if not await run_making.count_targets(tx, reminder_id):
-        raise UserError(f"{reminder.title!r} has nobody to send to.", remedy="Give it a target or a list.")
+        raise UserError(f"{reminder.title!r} has no targets.", remedy="Give it a target or a list.")
     made_id = await make_run_of(
         tx, reminder, trigger=trigger, fire_at=fire_at, now=now, ids=ids, run_id=run_id
     )
     if made_id is None:
-        raise UserError(f"{reminder.title!r} has a run for this time already.")
+        raise UserError(f"{reminder.title!r} already has a run for this time.")
     return made_id
 
 
@@ -148,7 +148,7 @@ async def make_test_run(tx: Tx, plan: Draft | UUID, target_id: UUID, *, ids: Ids
     account = await _account(tx, content.account_id)
     check = await reminders.check_plan(tx, content)
     if check is not None and check.strange_media:
-        raise UserError("One of the files is not there any more.", remedy="Add it again.")
+        raise UserError("One of the files no longer exists.", remedy="Add it again.")
     run = NewRun(
         id=ids.new(),
         reminder_id=None if isinstance(plan, Draft) else plan,
@@ -165,7 +165,7 @@ async def make_test_run(tx: Tx, plan: Draft | UUID, target_id: UUID, *, ids: Ids
     await run_making.insert_draft_parts(tx, run.id, texts=content.texts, media_ids=content.media_ids)
     if not await run_making.insert_delivery(tx, run.id, target_id):
         raise UserError(
-            f"There is no such target on {account.platform}, where {account.name} is.",
+            f"There is no such target on {account.platform}, the platform of {account.name}.",
             remedy="Choose another one to test with.",
         )
     await _announce(tx, run, now=now)
@@ -210,7 +210,7 @@ async def make_remainder_run(
     if not total:
         raise UserError(
             "Nothing of this run is left to send.",
-            remedy="" if include_uncertain else "What is uncertain is sent again only if you say so.",
+            remedy="" if include_uncertain else "Uncertain messages are sent again only if you ask for it.",
         )
     said = skip_text("passed_on", account=account.name)
     woken = await remainders.pass_on(tx, old_id=old.id, new_id=run.id, error=said, now=now)
@@ -223,7 +223,7 @@ async def make_remainder_run(
 def _check_successor(old: OldRun, account: SendingAccount) -> None:
     if old.account_id == account.id:
         raise UserError(
-            f"{account.name} is the account that this run has.", remedy="Choose another account for the rest."
+            f"{account.name} already sends this run.", remedy="Choose another account for the rest."
         )
     if old.platform and old.platform != account.platform:
         raise UserError(

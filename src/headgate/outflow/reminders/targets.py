@@ -92,7 +92,7 @@ async def delete_list(tx: Tx, list_id: UUID) -> None:
     if users:
         raise UserError(
             f"Reminders send to the list {locked.name!r}: {name_some(users)}.",
-            remedy="Take the list out of them, or archive them, and delete it then.",
+            remedy="Remove the list from them or archive them first.",
         )
     await target_lists.delete_list(tx, list_id)
     await publish(tx, CHANGED)
@@ -134,7 +134,7 @@ async def find_list(tx: Tx, reference: str) -> ListLine:
 async def _locked(tx: Tx, list_id: UUID) -> LockedList:
     locked = await target_lists.lock_list(tx, list_id)
     if locked is None:
-        raise NotFound("There is no such list.", remedy="It may have been deleted meanwhile.")
+        raise NotFound("There is no such list.", remedy="It may have been deleted.")
     return locked
 
 
@@ -156,7 +156,7 @@ def _checked_name(name: str) -> str:
 
 
 def _name_taken(name: str) -> UserError:
-    return UserError(f"There is a list {name!r} already.", remedy="Choose another name.", field="name")
+    return UserError(f"There is already a list {name!r}.", remedy="Choose another name.", field="name")
 
 
 def _few_enough(target_ids: Sequence[UUID]) -> Sequence[UUID]:

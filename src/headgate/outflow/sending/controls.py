@@ -37,7 +37,7 @@ async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
     if run.paused_by == "account":
         raise UserError(
             f"The run waits for its account: {run.reason}.",
-            remedy=f"It continues by itself once {run.account_name} is signed in again.",
+            remedy=f"It continues automatically once {run.account_name} is signed in again.",
             command=f"headgate account login {run.account_name}",
         )
     # Its window closes on time: one that closed meanwhile is closed now, and not the next one opened.
@@ -66,8 +66,8 @@ async def retry(
         raise _refusal(run, "tried again")
     if successor := await run_controls.find_remainder(tx, run_id):
         raise UserError(
-            f"What this run has not delivered was passed on to {successor}.",
-            remedy="Try the run of that account again.",
+            f"{successor} sends the rest of this run.",
+            remedy="Retry the run of that account.",
         )
     wished: dict[DeliveryState, bool] = {"failed": True, "skipped": skipped, "uncertain": uncertain}
     states: list[DeliveryState] = [state for state, wanted in wished.items() if wanted]

@@ -103,7 +103,7 @@ async def _change_lane(tx: Tx, account: Account, wish: PaceWish, plans_of: LaneP
     found = [lane for lane in await lanes.list_lanes(tx, owner=owner) if lane.kind == SEND]
     if not found:
         raise UserError(
-            f"{account.name} cannot send: its platform {account.platform} has no pace for that here.",
+            f"{account.name} cannot send: no connector here sends on {account.platform}.",
             remedy="Install its connector first.",
         )
     lane = found[0]
@@ -136,7 +136,9 @@ def _plans(plans_of: LanePlans, platform: str) -> dict[str, LanePlan]:
 
 def _check(wish: PaceWish) -> None:
     if wish.per_minute is not None and not 0 < wish.per_minute <= FASTEST:
-        raise UserError(f"Messages a minute are above 0 and at most {FASTEST:,.0f}.", remedy="40 is usual.")
+        raise UserError(
+            f"Messages a minute must be above 0 and at most {FASTEST:,.0f}.", remedy="40 is usual."
+        )
     if wish.burst is not None and not 2 <= wish.burst <= MAX_BURST:
         raise UserError(f"A burst is 2 to {MAX_BURST:,} messages.", remedy="3 is usual.")
     if isinstance(wish.daily_cap, int) and not 1 <= wish.daily_cap <= MAX_CAP:

@@ -30,7 +30,7 @@ class ApiToken:
 
 @dataclass(frozen=True)
 class ApiTokenLine:
-    """A token as its owner sees it in a list; the token itself is not kept."""
+    """A token in a list; the token itself is not stored."""
 
     id: UUID
     name: str

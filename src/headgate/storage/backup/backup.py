@@ -95,7 +95,7 @@ async def backup(
     except OSError as error:
         raise UserError(
             f"The backup could not be written to {target}: {error.strerror or error}.",
-            remedy="Look at the disk space and the permissions there, or name another place.",
+            remedy="Check the disk space and the permissions there, or choose another place.",
         ) from error
     except psycopg.Error as error:
         raise UserError(
@@ -220,7 +220,7 @@ async def _read_ledger(connection: Connection) -> list[Applied]:
     tx = Tx(connection)
     if not await tx.value(Q["has_ledger"]):
         raise UserError(
-            f"The database {connection.info.dbname!r} is not one of Headgate.",
+            f"The database {connection.info.dbname!r} is not a Headgate database.",
             remedy="There is nothing to back up; set it up first.",
             command="headgate db migrate",
         )
@@ -240,7 +240,7 @@ async def _list_own(url: str, *, through: int) -> Contents:
 def _check_present(present: Contents, own: Contents) -> None:
     if missing := sorted(own.names() - present.names()):
         raise UserError(
-            f"The database lacks what a backup needs: {', '.join(missing)}.",
+            f"The database is missing what a backup needs: {', '.join(missing)}.",
             remedy="Update it first.",
             command="headgate db migrate",
         )
@@ -255,7 +255,9 @@ def _list_left_out(present: Contents, own: Contents) -> list[str]:
 
 def _refuse_existing(target: Path) -> None:
     if target.exists():
-        raise UserError(f"{target} exists already.", remedy="Name another file; a backup overwrites nothing.")
+        raise UserError(
+            f"{target} already exists.", remedy="Choose another file; a backup never overwrites one."
+        )
 
 
 def _sync_folder(folder: Path) -> None:

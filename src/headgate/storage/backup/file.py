@@ -87,7 +87,7 @@ def read_manifest(source: Path) -> BackupManifest:
                 manifest = _parse(json.loads(file.read(_MAX_MANIFEST_BYTES)))
             _check_entries(source, archive.namelist(), manifest)
     except FileNotFoundError:
-        raise UserError(f"There is no file {source}.", remedy="Name the file of a backup.") from None
+        raise UserError(f"There is no file {source}.", remedy="Give the path of a backup file.") from None
     except OSError as error:
         raise UserError(f"{source} cannot be read: {error.strerror or error}.") from error
     except (*_BROKEN, KeyError, ValueError, TypeError, AttributeError) as error:
@@ -107,15 +107,15 @@ def read_table(source: Path, table: str) -> Iterator[bytes]:
 
 def damaged(source: Path, reason: str) -> UserError:
     return UserError(
-        f"{source} is not a whole backup of Headgate ({reason}).",
+        f"{source} is not a complete backup of Headgate ({reason}).",
         remedy="Nothing was changed. Use another backup, or another copy of this one.",
     )
 
 
 def foreign(names: list[str]) -> UserError:
     return UserError(
-        f"The backup holds what Headgate does not make: {', '.join(map(repr, names))}.",
-        remedy="Nothing was changed. Restore a file that a backup wrote, unchanged.",
+        f"The backup contains what Headgate does not create: {', '.join(map(repr, names))}.",
+        remedy="Nothing was changed. Restore an unchanged backup file.",
     )
 
 
@@ -136,7 +136,7 @@ def check_origin(manifest: BackupManifest) -> None:
     for applied, migration in zip(manifest.migrations, known, strict=False):
         if applied.checksum != migration.checksum:
             raise UserError(
-                f"The backup was made by another edition of Headgate ({manifest.headgate}): its migration"
+                f"The backup was made by a modified Headgate ({manifest.headgate}): its migration"
                 f" {applied.number} {applied.name!r} differs.",
                 remedy=f"Nothing was changed. Restore it with an unmodified Headgate {manifest.headgate}.",
             )
@@ -154,7 +154,7 @@ def _check_entries(source: Path, found: list[str], manifest: BackupManifest) -> 
 def _parse(document: dict[str, Any]) -> BackupManifest:
     if document["format"] != _FORMAT:
         raise UserError(
-            f"The backup has format {document['format']}, and this Headgate knows {_FORMAT}.",
+            f"The backup has format {document['format']}, but this Headgate knows only {_FORMAT}.",
             remedy="Restore it with the Headgate that made it, or a newer one.",
         )
     if not _VERSION.fullmatch(document["headgate"]):

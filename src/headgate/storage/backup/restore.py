@@ -96,7 +96,7 @@ async def restore(
     except psycopg.Error as error:
         raise UserError(
             f"The backup could not be loaded: {error.diag.message_primary or str(error).strip()}.",
-            remedy="Nothing was changed: it is loaded as a whole or not at all.",
+            remedy="Nothing was changed: a backup is loaded completely or not at all.",
         ) from error
 
 
@@ -174,8 +174,8 @@ def _refuse_unless(*, replace: bool, name: str) -> None:
     if not replace:
         raise UserError(
             f"The database {name!r} is not empty.",
-            remedy="Nothing was changed. Restore into an empty database, or say --force to put the backup in"
-            " its place.",
+            remedy="Nothing was changed. Restore into an empty database, or use --force to replace its"
+            " contents.",
         )
 
 

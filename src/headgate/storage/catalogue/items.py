@@ -15,7 +15,7 @@ Q = load_queries(__name__)
 
 @dataclass(frozen=True)
 class Item:
-    """A thing caught, as the library shows it."""
+    """An item of the library."""
 
     id: UUID
     kind: ItemKind

@@ -62,8 +62,8 @@ def check_version(version: str) -> None:
     if version == str(MAJOR_VERSION):
         return
     raise UserError(
-        f"The database was made by PostgreSQL {version}, and this Headgate brings {MAJOR_VERSION}.",
-        remedy=f"Nothing was changed. Make a backup with the Headgate that brings PostgreSQL {version}"
+        f"The database was made by PostgreSQL {version}, but this Headgate comes with {MAJOR_VERSION}.",
+        remedy=f"Nothing was changed. Make a backup with the Headgate that comes with PostgreSQL {version}"
         ", move the folder `postgres` out of the data folder, and restore the backup with this one.",
         command="headgate db restore",
     )
@@ -121,8 +121,8 @@ def _run_initdb(layout: Layout, programs: Programs, *, fsync: bool) -> None:
     if done.returncode:
         reason = done.stderr.strip().splitlines()
         raise UserError(
-            f"The embedded database could not be made: {reason[0] if reason else 'initdb gave no reason'}.",
-            remedy=f"Look at the disk and the permissions of {layout.root}, then try again.",
+            f"The embedded database was not created: {reason[0] if reason else 'initdb gave no reason'}.",
+            remedy=f"Check the disk and the permissions of {layout.root}, then try again.",
         )
 
 

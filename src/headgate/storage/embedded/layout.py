@@ -135,7 +135,7 @@ def check_private(folder: Path, uid: int) -> None:
     if stat.S_ISDIR(status.st_mode) and status.st_uid == uid and not stat.S_IMODE(status.st_mode) & 0o077:
         return
     raise UserError(
-        f"{folder} must be a folder of user id {uid} with mode 700, and is not.",
-        remedy="It holds the embedded database: run Headgate as the user who made it, or set"
+        f"{folder} must belong to user id {uid} and have mode 700.",
+        remedy="It holds the embedded database: run Headgate as the user who created it, or set"
         " HEADGATE_DATA_DIR to another folder.",
     )

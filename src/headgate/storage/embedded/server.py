@@ -172,7 +172,7 @@ class EmbeddedServer:
         except OSError as error:
             raise UserError(
                 f"The data folder cannot be used: {error}.",
-                remedy="Mend its permissions, or set HEADGATE_DATA_DIR to a folder of yours.",
+                remedy="Fix its permissions, or set HEADGATE_DATA_DIR to your own folder.",
             ) from error
         return server_programs(user)
 
@@ -241,9 +241,9 @@ class EmbeddedServer:
         postmaster = read_postmaster(self._layout.pid_file)
         if tick >= _TICKS_FOR_ORPHANS and not (postmaster and is_alive(postmaster.pid)):
             raise UserError(
-                "The embedded database's main process is dead, but others of its processes do not end.",
+                "The embedded database's main process is dead, but other processes of it do not end.",
                 remedy=f"End the processes that hold {self._layout.server_lock} (`fuser` lists them), then"
-                " start again; committed rows are not lost.",
+                " start again; committed rows are safe.",
             )
 
     def _did_not_start(self) -> UserError:
@@ -260,7 +260,7 @@ class EmbeddedServer:
         except psycopg.OperationalError as error:
             raise UserError(
                 f"The embedded database refuses the connection: {str(error).strip()}",
-                remedy=f"Look at the logs in {self._layout.log}.",
+                remedy=f"Check the logs in {self._layout.log}.",
             ) from error
 
     def _leave(self, programs: Programs) -> None:

@@ -84,7 +84,7 @@ class LaneRow:
 
 @dataclass(frozen=True)
 class LaneChange:
-    """One change of a lane's rate, and why it happened."""
+    """A change of the pace, and its cause."""
 
     at: datetime
     from_rate: float

@@ -65,7 +65,7 @@ class ChapterPlace:
 
 @dataclass(frozen=True)
 class Release:
-    """One source's publication of a chapter."""
+    """A chapter as one source published it."""
 
     id: UUID
     chapter_id: UUID

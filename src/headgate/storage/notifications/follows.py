@@ -37,7 +37,7 @@ class Switches:
 
 @dataclass(frozen=True)
 class Follow:
-    """A user's wish to hear of new things; `title` is the name of what is followed."""
+    """A user's request to be notified of new things; `title` names what is followed."""
 
     id: UUID
     user_id: UUID

@@ -14,7 +14,7 @@ Q = load_queries(__name__)
 
 @dataclass(frozen=True)
 class Notification:
-    """One thing told to one user."""
+    """A notification of one user."""
 
     id: UUID
     series_id: UUID | None

@@ -53,7 +53,7 @@ class PushAddress:
 
 @dataclass(frozen=True)
 class Push:
-    """One message to an address, and what became of it."""
+    """A push to an address, and its result."""
 
     id: UUID
     state: PushState

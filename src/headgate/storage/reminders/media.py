@@ -16,7 +16,7 @@ Q = load_queries(__name__)
 
 @dataclass(frozen=True)
 class Media:
-    """What is known of a picture or file, without its content."""
+    """The details of a picture or file."""
 
     id: UUID
     name: str

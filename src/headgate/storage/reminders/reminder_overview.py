@@ -20,7 +20,7 @@ def trouble_of(reminder: Reminder, *, targets: int) -> str:
         return ""
     if reminder.account_id is None:
         return "Its account was removed. Choose another one."
-    return "" if targets else "It has nobody to send to. Add a group or a list."
+    return "" if targets else "It has no targets. Add a group or a list."
 
 
 @dataclass(frozen=True)

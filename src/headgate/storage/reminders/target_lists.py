@@ -15,7 +15,7 @@ Q = load_queries(__name__)
 
 @dataclass(frozen=True)
 class ListLine:
-    """One list, with how many targets it holds and how many reminders send to it."""
+    """A list, with the number of its targets and of reminders that send to it."""
 
     id: UUID
     name: str

@@ -24,7 +24,7 @@ class SeenTarget:
 
 @dataclass(frozen=True)
 class TargetLine:
-    """One target, with how many accounts can write there."""
+    """A target, with the number of accounts that can write to it."""
 
     id: UUID
     platform: str

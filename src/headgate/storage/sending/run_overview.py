@@ -117,7 +117,7 @@ class PartLine:
 
 @dataclass(frozen=True)
 class DeliveryLine:
-    """One target's share of a run."""
+    """What one target gets in a run."""
 
     number: int
     target_id: UUID | None

@@ -164,7 +164,7 @@ class _UnableAccount:
 
 @dataclass(frozen=True)
 class ErrorCount:
-    """How many deliveries were not made for a reason."""
+    """How many deliveries failed for a reason."""
 
     state: DeliveryState
     skip_reason: SkipReason | None

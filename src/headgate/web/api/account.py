@@ -47,7 +47,7 @@ class TokensAnswer(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class FreshTokenAnswer(ApiTokenLine):
-    """A new token, shown this once."""
+    """A new token, shown only once."""
 
     token: str
 
@@ -61,7 +61,7 @@ class TokenWish(BaseModel):
 
 
 class PasswordWish(BaseModel):
-    """A new password, and whether programs that have a token must ask for a new one as well."""
+    """A new password, and whether to revoke API tokens."""
 
     current: str = Field(max_length=MAX_LENGTH)
     password: str = Field(max_length=MAX_LENGTH)
@@ -70,7 +70,7 @@ class PasswordWish(BaseModel):
 
 @routes.get("/me", door=scope("read"), tags=["account"])
 async def get_me(caller: CurrentCaller) -> MeAnswer:
-    """Tell who is calling."""
+    """Show who is calling."""
     return MeAnswer(name=caller.user_name, role=caller.role, scopes=sorted(caller.scopes))
 
 
@@ -78,7 +78,7 @@ async def get_me(caller: CurrentCaller) -> MeAnswer:
 async def change_password(
     request: Request, site: CurrentSite, caller: CurrentCaller, wish: PasswordWish
 ) -> None:
-    """Set a new password; every sign-in ends, and if asked for every API token."""
+    """Set a new password and sign out everywhere; optionally revoke all API tokens."""
     browser = browser_of(request)
     attempt = Attempt(caller.user_name, browser.address, browser.secret)
     try:
@@ -103,7 +103,7 @@ async def list_tokens(site: CurrentSite, caller: CurrentCaller) -> TokensAnswer:
 
 @routes.post("/tokens", door=scope("admin"), status_code=201, tags=["account"])
 async def add_token(site: CurrentSite, caller: CurrentCaller, wish: TokenWish) -> FreshTokenAnswer:
-    """Make an API token; the answer is the only place where it can be seen."""
+    """Create an API token; only this answer shows it."""
     fresh = await create_api_token(
         site.access,
         user_id=caller.user_id,

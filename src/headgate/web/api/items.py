@@ -18,7 +18,7 @@ routes = Routes("/api/v1", in_schema=True)
 
 
 class ItemsAnswer(BaseModel):
-    """A page of items, newest caught first; `next` goes into `before` of the next call."""
+    """A page of items, newest first; pass `next` as `before` to get the next page."""
 
     items: list[Item]
     next: str | None
@@ -28,7 +28,7 @@ class ItemsAnswer(BaseModel):
 async def list_items(
     site: CurrentSite, q: str = "", before: str = "", limit: Annotated[int, Query(ge=1, le=200)] = 50
 ) -> ItemsAnswer:
-    """List what was caught, newest first; `q` filters by title."""
+    """List items, newest first; `q` filters by title."""
     below = read_time_cursor(before, LibraryCursor)
     async with site.transaction() as tx:
         page = await list_page(tx, below=below, search=typed_text(q), limit=limit)

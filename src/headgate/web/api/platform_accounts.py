@@ -34,7 +34,7 @@ class AccountsAnswer(BaseModel):
 
 
 class LaneAnswer(BaseModel):
-    """The lane of an account's sends; rates are messages a minute."""
+    """The pace of an account; rates are messages a minute."""
 
     ceiling: float
     burst: int
@@ -49,7 +49,7 @@ class LaneAnswer(BaseModel):
 
 
 class PaceAnswer(BaseModel):
-    """How an account sends; without a lane it has not been opened yet."""
+    """How an account sends; without `lane` it has not sent yet."""
 
     account_id: UUID
     account_name: str
@@ -66,7 +66,7 @@ class PaceAnswer(BaseModel):
 
 
 class PaceBody(BaseModel):
-    """What is to change; what is left out stays as it is."""
+    """The fields to change; omitted ones stay."""
 
     per_minute: float | None = None
     burst: int | None = None
@@ -87,7 +87,7 @@ async def list_all(site: CurrentSite) -> AccountsAnswer:
 
 @routes.get("/accounts/{account_id}/pace", door=scope("read"), tags=["accounts"])
 async def show_pace(site: CurrentSite, account_id: UUID) -> PaceAnswer:
-    """Tell how fast an account sends, why, and how that changed."""
+    """Show how fast an account sends, why, and how that changed."""
     async with site.transaction() as tx:
         account = await get_account(tx, account_id)
         return PaceAnswer.of(await get_pace(tx, account, site.parts.plans_of), site)
@@ -95,7 +95,7 @@ async def show_pace(site: CurrentSite, account_id: UUID) -> PaceAnswer:
 
 @routes.post("/accounts/{account_id}/pace", door=scope("admin"), tags=["accounts"])
 async def set_pace(site: CurrentSite, account_id: UUID, body: PaceBody) -> PaceAnswer:
-    """Set how fast an account sends, also while it is sending; defaults do not change it any more."""
+    """Set how fast an account sends; takes effect at once, and defaults no longer change it."""
     async with site.transaction() as tx:
         account = await get_account(tx, account_id)
         await change_pace(

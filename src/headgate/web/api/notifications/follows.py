@@ -28,28 +28,30 @@ routes = Routes("/api/v1", in_schema=True)
 
 
 class FollowsAnswer(BaseModel):
-    """A page of follows by name; `next` goes into `after` of the next call."""
+    """A page of follows by name; pass `next` as `after` to get the next page."""
 
     follows: list[Follow]
     next: str | None
 
 
 class FollowWish(BaseModel):
-    """What is to be followed, one of `series_id`, `channel_id` and `search`, and how it is told."""
+    """What to follow, one of `series_id`, `channel_id` and `search`, and how to notify."""
 
     series_id: UUID | None = None
     channel_id: UUID | None = None
     search: str | None = Field(
-        default=None, max_length=follows.MAX_SEARCH, description="Words that all have to be in a title."
+        default=None, max_length=follows.MAX_SEARCH, description="Words that must all be in the title."
     )
     in_app: bool = True
     push: bool = True
-    per: Per = Field(default="chapter", description="Told once a chapter, or once for each source of it.")
-    languages: list[str] = Field(default=[], max_length=1000, description="Only these, if there are any.")
+    per: Per = Field(default="chapter", description="Notify once per chapter, or once per source.")
+    languages: list[str] = Field(
+        default=[], max_length=1000, description="Only these languages; empty means all."
+    )
 
 
 class FollowChange(BaseModel):
-    """What is to change; what is left out stays."""
+    """The fields to change; omitted ones stay."""
 
     in_app: bool | None = None
     push: bool | None = None
@@ -84,7 +86,7 @@ async def list_all(
 
 @routes.post("/follows", door=scope("write"), status_code=201, tags=["follows"])
 async def create(site: CurrentSite, caller: CurrentCaller, body: FollowWish) -> Follow:
-    """Let the caller hear of something from now on; following again changes how, and keeps since when."""
+    """Follow something for the caller; following it again changes the options and keeps the start."""
     subject = Subject(body.series_id, body.channel_id, body.search)
     switches = Switches(body.in_app, body.push, body.per, tuple(body.languages))
     async with site.transaction() as tx:
@@ -95,7 +97,7 @@ async def create(site: CurrentSite, caller: CurrentCaller, body: FollowWish) -> 
 
 @routes.patch("/follows/{follow_id}", door=scope("write"), tags=["follows"])
 async def change(site: CurrentSite, caller: CurrentCaller, follow_id: UUID, body: FollowChange) -> Follow:
-    """Change how the caller hears of something."""
+    """Change how the caller is notified of something."""
     async with site.transaction() as tx:
         known = await follows.get(tx, follow_id, user_id=caller.user_id)
         return await follows.change(tx, follow_id, body.applied(known.switches), user_id=caller.user_id)
@@ -103,6 +105,6 @@ async def change(site: CurrentSite, caller: CurrentCaller, follow_id: UUID, body
 
 @routes.delete("/follows/{follow_id}", door=scope("write"), status_code=204, tags=["follows"])
 async def delete(site: CurrentSite, caller: CurrentCaller, follow_id: UUID) -> None:
-    """Stop following; what was told stays."""
+    """Stop following; past notifications stay."""
     async with site.transaction() as tx:
         await follows.unfollow(tx, follow_id, user_id=caller.user_id)

@@ -22,7 +22,7 @@ routes = Routes("/api/v1", in_schema=True)
 
 
 class UnreadAnswer(BaseModel):
-    """How many are unread; counting stops at one more than is shown."""
+    """How many are unread; counting stops one above what is shown."""
 
     count: int
     text: str
@@ -33,7 +33,7 @@ class UnreadAnswer(BaseModel):
 
 
 class NotificationsAnswer(BaseModel):
-    """A page of notifications, newest first; `next` goes into `before` of the next call."""
+    """A page of notifications, newest first; pass `next` as `before` to get the next page."""
 
     notifications: list[Notification]
     next: str | None
@@ -41,7 +41,7 @@ class NotificationsAnswer(BaseModel):
 
 
 class ReadWish(BaseModel):
-    """Up to when; without it everything until now."""
+    """Up to when; by default until now."""
 
     until: AwareDatetime | None = None
 
@@ -51,7 +51,7 @@ class MarkedAnswer(BaseModel):
 
 
 class QuietHours(BaseModel):
-    """Quiet hours on the wall of a time zone; nothing is pushed then, but afterwards."""
+    """Quiet hours in a time zone; pushes wait until they end."""
 
     time_zone: str = Field(default="UTC", max_length=100)
     quiet_from: str | None = Field(default=None, max_length=20, description="Like 22:00.")
@@ -78,7 +78,7 @@ async def list_page(
     before: str = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> NotificationsAnswer:
-    """List what the caller was told, newest first; `unread` leaves out what was read."""
+    """List the caller's notifications, newest first; `unread` limits to unread ones."""
     below = read_time_cursor(before, NotificationCursor) or NEWEST
     async with site.transaction() as tx:
         found = await inbox.list_page(
@@ -91,7 +91,7 @@ async def list_page(
 
 @routes.get("/notifications/unread", door=scope("read"), tags=["notifications"])
 async def count_unread(site: CurrentSite, caller: CurrentCaller) -> UnreadAnswer:
-    """Tell how many notifications the caller has not read."""
+    """Count the caller's unread notifications."""
     async with site.transaction() as tx:
         return UnreadAnswer.of(await inbox.count_unread(tx, user_id=caller.user_id))
 
@@ -100,7 +100,7 @@ async def count_unread(site: CurrentSite, caller: CurrentCaller) -> UnreadAnswer
 async def mark_all_read(
     site: CurrentSite, caller: CurrentCaller, body: ReadWish | None = None
 ) -> MarkedAnswer:
-    """Note everything as read that came up to a time: that of the newest one that the caller has seen."""
+    """Mark all notifications up to a time as read, that of the newest one the caller has seen."""
     until = body.until if body else None
     async with site.transaction() as tx:
         marked = await inbox.mark_all_read(
@@ -113,21 +113,21 @@ async def mark_all_read(
     "/notifications/{notification_id}/read", door=scope("write"), status_code=204, tags=["notifications"]
 )
 async def mark_read(site: CurrentSite, caller: CurrentCaller, notification_id: UUID) -> None:
-    """Note one notification as read."""
+    """Mark one notification as read."""
     async with site.transaction() as tx:
         await inbox.mark_read(tx, notification_id, user_id=caller.user_id, now=site.parts.clock.now())
 
 
 @routes.get("/notification-settings", door=scope("read"), tags=["notifications"])
 async def get_quiet_hours(site: CurrentSite, caller: CurrentCaller) -> QuietHours:
-    """Tell when the caller does not want to be disturbed."""
+    """Show the caller's time zone and quiet hours."""
     async with site.transaction() as tx:
         return QuietHours.of(await get_settings(tx, user_id=caller.user_id))
 
 
 @routes.put("/notification-settings", door=scope("write"), tags=["notifications"])
 async def set_quiet_hours(site: CurrentSite, caller: CurrentCaller, body: QuietHours) -> QuietHours:
-    """Set when the caller does not want to be disturbed; what waits is judged by it anew."""
+    """Set the caller's time zone and quiet hours; waiting pushes follow the new hours."""
     async with site.transaction() as tx:
         await change_settings(tx, body.settings, user_id=caller.user_id, now=site.parts.clock.now())
         return QuietHours.of(await get_settings(tx, user_id=caller.user_id))

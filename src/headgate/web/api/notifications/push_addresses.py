@@ -29,7 +29,7 @@ _MAX_NAME = 1000
 
 
 class AddressAnswer(BaseModel):
-    """An address without itself: which service it is, and how that is."""
+    """The state of an address and its service; never the address itself."""
 
     id: UUID
     name: str
@@ -42,7 +42,7 @@ class AddressAnswer(BaseModel):
     failed_at: datetime | None
     sent_at: datetime | None
     created_at: datetime
-    waiting: int = Field(description="Notifications that are yet to go out.")
+    waiting: int = Field(description="Notifications waiting to be pushed.")
 
     @classmethod
     def of(cls, address: PushAddress, *, now: datetime) -> AddressAnswer:
@@ -61,14 +61,14 @@ class AddressWish(BaseModel):
 
 
 class AddressChange(BaseModel):
-    """What is to change; what is left out stays."""
+    """The fields to change; omitted ones stay."""
 
     name: str | None = Field(default=None, max_length=_MAX_NAME)
     enabled: bool | None = None
 
 
 class PushesAnswer(BaseModel):
-    """A page of what went out, newest first; `next` goes into `before` of the next call."""
+    """A page of pushes, newest first; pass `next` as `before` to get the next page."""
 
     pushes: list[Push]
     next: str | None
@@ -85,9 +85,9 @@ async def list_all(site: CurrentSite, caller: CurrentCaller) -> AddressesAnswer:
 
 @routes.post("/push-addresses", door=scope("write"), status_code=201, tags=["push"])
 async def add(site: CurrentSite, caller: CurrentCaller, body: AddressWish) -> AddressAnswer:
-    """Add an address; it is sealed and never shown again.
+    """Add an address; it is stored encrypted and never shown again.
 
-    Only administrators may add what acts on this machine or leads into its network.
+    Only administrators may add an address that acts on this machine or leads into its network.
     """
     address_id = await site.parts.push_addresses.add(
         site.parts.database, body.url, name=body.name, user_id=caller.user_id, role=caller.role
@@ -99,7 +99,7 @@ async def add(site: CurrentSite, caller: CurrentCaller, body: AddressWish) -> Ad
 
 @routes.get("/push-addresses/{address_id}", door=scope("read"), tags=["push"])
 async def get(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> AddressAnswer:
-    """Tell how an address is."""
+    """Show the state of an address."""
     async with site.transaction() as tx:
         found = await site.parts.push_addresses.get(tx, address_id, user_id=caller.user_id)
     return AddressAnswer.of(found, now=site.parts.clock.now())
@@ -109,7 +109,7 @@ async def get(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> Add
 async def change(
     site: CurrentSite, caller: CurrentCaller, address_id: UUID, body: AddressChange
 ) -> AddressAnswer:
-    """Rename an address, or switch it on or off; what comes while it is off does not go out later."""
+    """Rename an address, or switch it on or off; notifications while it is off are not pushed later."""
     addresses, user_id = site.parts.push_addresses, caller.user_id
     async with site.transaction() as tx:
         if body.name is not None:
@@ -129,7 +129,7 @@ async def delete(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> 
 
 @routes.post("/push-addresses/{address_id}/test", door=scope("write"), tags=["push"])
 async def test(site: CurrentSite, caller: CurrentCaller, address_id: UUID) -> PushOutcome:
-    """Send a test message now, and tell what became of it."""
+    """Send a test message now, and return the result."""
     return await site.parts.push_addresses.test(site.parts.database, address_id, user_id=caller.user_id)
 
 
@@ -141,7 +141,7 @@ async def list_pushes(
     before: str = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> PushesAnswer:
-    """List what went out to an address, newest first."""
+    """List the pushes to an address, newest first."""
     below = read_time_cursor(before, PushCursor) or NEWEST_PUSH
     async with site.transaction() as tx:
         found = await site.parts.push_addresses.list_pushes(
@@ -158,6 +158,6 @@ async def list_pushes(
     tags=["push"],
 )
 async def repeat(site: CurrentSite, caller: CurrentCaller, address_id: UUID, push_id: UUID) -> None:
-    """Send a failed or uncertain message again; an uncertain one may then arrive twice."""
+    """Resend a failed or uncertain push; an uncertain one may arrive twice."""
     async with site.transaction() as tx:
         await site.parts.push_addresses.repeat(tx, push_id, address_id=address_id, user_id=caller.user_id)

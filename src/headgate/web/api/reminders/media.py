@@ -24,7 +24,7 @@ routes = Routes("/api/v1", in_schema=True)
     largest_body_bytes=MAX_MEDIA_BYTES + AROUND_A_FILE_BYTES,
 )
 async def add(site: CurrentSite, file: UploadFile) -> Media:
-    """Store a file for messages, as the field `file` of a form; an equal one is stored once."""
+    """Store a file for messages, sent as the form field `file`; equal files are stored once."""
     name = file.filename or "file"
     check_size(name, file.size)
     content = await file.read()
@@ -41,7 +41,7 @@ async def add(site: CurrentSite, file: UploadFile) -> Media:
 
 @routes.get("/media/{media_id}", door=scope("read"), tags=["reminders"])
 async def get(site: CurrentSite, media_id: UUID) -> Media:
-    """Tell what is known of a file."""
+    """Show the details of a file."""
     async with site.transaction() as tx:
         stored = await get_media(tx, media_id)
     if stored is None:

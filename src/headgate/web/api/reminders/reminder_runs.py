@@ -18,20 +18,20 @@ routes = Routes("/api/v1", in_schema=True)
 
 
 class TargetBody(BaseModel):
-    """Where a test goes."""
+    """The target of a test."""
 
     target_id: UUID
 
 
 class DraftTestBody(TargetBody):
-    """What is tested before it is kept."""
+    """A draft to test."""
 
     draft: DraftBody
 
 
 @routes.post("/reminders/forecast", door=scope("read"), tags=["runs"], largest_body_bytes=MANY_IDS_BYTES)
 async def foresee_draft(site: CurrentSite, body: DraftBody) -> Outlook:
-    """Tell what would become of the next fire of a reminder that is not kept yet."""
+    """Forecast the next send of a draft."""
     async with site.transaction() as tx:
         return await site.preflight.of_draft(tx, body.draft())
 
@@ -44,7 +44,7 @@ async def foresee_draft(site: CurrentSite, body: DraftBody) -> Outlook:
     largest_body_bytes=MANY_IDS_BYTES,
 )
 async def test_draft(site: CurrentSite, body: DraftTestBody) -> FullRunAnswer:
-    """Send what is not kept yet to one group, before everything else and at any hour."""
+    """Send a draft to one group, ahead of everything else and at any hour."""
     async with site.transaction() as tx:
         run_id = await make_test_run(
             tx, body.draft.draft(), body.target_id, ids=site.parts.ids, now=site.parts.clock.now()
@@ -58,16 +58,16 @@ async def foresee(
     reminder_id: UUID,
     at_once: bool = False,
 ) -> Outlook:
-    """Tell what will become of the next fire of a reminder, or with `at_once` of a run that begins now."""
+    """Forecast the next send of a reminder, or with `at_once` a run that starts now."""
     async with site.transaction() as tx:
         return await site.preflight.of_reminder(tx, reminder_id, at_once=at_once)
 
 
 @routes.post("/reminders/{reminder_id}/run", door=scope("write"), status_code=201, tags=["runs"])
 async def run_now(site: CurrentSite, reminder_id: UUID, beside: bool = False) -> FullRunAnswer:
-    """Send a reminder now, whatever its schedule says; inside its delivery window all the same.
+    """Send a reminder now, whatever its schedule says, but within its delivery window.
 
-    Refused while a run of it is under way, unless `beside` says that another one is wanted.
+    Refused during a run of it, unless `beside` asks for a second one.
     """
     now = site.parts.clock.now()
     async with site.transaction() as tx:
@@ -79,7 +79,7 @@ async def run_now(site: CurrentSite, reminder_id: UUID, beside: bool = False) ->
 
 @routes.post("/reminders/{reminder_id}/test", door=scope("write"), status_code=201, tags=["runs"])
 async def test(site: CurrentSite, reminder_id: UUID, body: TargetBody) -> FullRunAnswer:
-    """Send a reminder to one group, before everything else and at any hour."""
+    """Send a reminder to one group, ahead of everything else and at any hour."""
     async with site.transaction() as tx:
         run_id = await make_test_run(
             tx, reminder_id, body.target_id, ids=site.parts.ids, now=site.parts.clock.now()

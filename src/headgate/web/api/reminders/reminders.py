@@ -45,7 +45,7 @@ class PartBody(BaseModel):
 
 
 class DraftBody(BaseModel):
-    """A reminder as it is to be; one of `once_at` and `cron`."""
+    """The contents of a reminder; give either `once_at` or `cron`."""
 
     title: str
     account_id: UUID
@@ -54,7 +54,7 @@ class DraftBody(BaseModel):
     lists: list[UUID] = []
     zone: str = Field(max_length=100)
     once_at: NaiveDatetime | None = Field(
-        default=None, description="Wall time in the zone, without an offset."
+        default=None, description="Local time in the zone, without an offset."
     )
     cron: str = Field(default="", max_length=200)
     window_start: str = "06:00"
@@ -104,7 +104,7 @@ class ReminderAnswer(BaseModel):
 
 
 class ReminderLineAnswer(ReminderAnswer):
-    """A reminder of a list, with its counts and how it did last."""
+    """A reminder in a list, with its counts and its last run."""
 
     parts: int
     targets: int
@@ -122,7 +122,7 @@ class ReminderLineAnswer(ReminderAnswer):
 
 
 class FullReminderAnswer(ReminderAnswer):
-    """A reminder with all that belongs to it; the warnings are those of saving it."""
+    """A reminder with its messages, targets and schedule; the warnings are from saving it."""
 
     parts: tuple[ReminderPart, ...]
     targets: tuple[ChosenTarget, ...]
@@ -138,7 +138,7 @@ class FullReminderAnswer(ReminderAnswer):
 
 
 class RemindersAnswer(BaseModel):
-    """A page of reminders, newest first; `next` goes into `before` of the next call."""
+    """A page of reminders, newest first; pass `next` as `before` to get the next page."""
 
     reminders: list[ReminderLineAnswer]
     next: str | None
@@ -167,7 +167,7 @@ async def list_all(
     largest_body_bytes=MANY_IDS_BYTES,
 )
 async def create(site: CurrentSite, body: DraftBody) -> FullReminderAnswer:
-    """Plan a reminder; it fires from now on."""
+    """Create a reminder; its schedule starts now."""
     async with site.transaction() as tx:
         saved = await reminders.create(tx, body.draft(), ids=site.parts.ids, now=site.parts.clock.now())
         return FullReminderAnswer.of(await reminders.get(tx, saved.id), saved)
@@ -175,7 +175,7 @@ async def create(site: CurrentSite, body: DraftBody) -> FullReminderAnswer:
 
 @routes.post("/reminders/preview", door=scope("read"), tags=["reminders"], largest_body_bytes=MANY_IDS_BYTES)
 async def preview_draft(site: CurrentSite, body: DraftBody) -> Preview:
-    """Check a reminder and show what would come of it; nothing is kept."""
+    """Check a draft and preview it; nothing is stored."""
     async with site.transaction() as tx:
         return await preview(tx, body.draft(), now=site.parts.clock.now())
 
@@ -189,7 +189,7 @@ async def get(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
 
 @routes.get("/reminders/{reminder_id}/preview", door=scope("read"), tags=["reminders"])
 async def preview_kept(site: CurrentSite, reminder_id: UUID) -> Preview:
-    """Show when a reminder fires next, and what its first groups will read."""
+    """Show when a reminder is sent next, and what its first groups will read."""
     async with site.transaction() as tx:
         draft = draft_of(await reminders.get(tx, reminder_id))
         return await preview(tx, draft, now=site.parts.clock.now(), known=True)
@@ -199,7 +199,7 @@ async def preview_kept(site: CurrentSite, reminder_id: UUID) -> Preview:
     "/reminders/{reminder_id}", door=scope("write"), tags=["reminders"], largest_body_bytes=MANY_IDS_BYTES
 )
 async def update(site: CurrentSite, reminder_id: UUID, body: DraftBody) -> FullReminderAnswer:
-    """Replace all that a reminder plans; a run under way goes on as it began."""
+    """Replace everything in a reminder; a run in progress does not change."""
     async with site.transaction() as tx:
         saved = await reminders.update(tx, reminder_id, body.draft(), now=site.parts.clock.now())
         return FullReminderAnswer.of(await reminders.get(tx, reminder_id), saved)
@@ -207,31 +207,31 @@ async def update(site: CurrentSite, reminder_id: UUID, body: DraftBody) -> FullR
 
 @routes.post("/reminders/{reminder_id}/pause", door=scope("write"), tags=["reminders"])
 async def pause(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
-    """Let a reminder fire no more until it is resumed."""
+    """Pause a reminder until it is resumed."""
     return await _change(site, reminder_id, reminders.pause)
 
 
 @routes.post("/reminders/{reminder_id}/resume", door=scope("write"), tags=["reminders"])
 async def resume(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
-    """Let a reminder fire again; what it missed meanwhile is not made up for."""
+    """Resume a reminder; missed sends are not sent later."""
     return await _change(site, reminder_id, reminders.resume)
 
 
 @routes.post("/reminders/{reminder_id}/archive", door=scope("write"), tags=["reminders"])
 async def archive(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
-    """Put a reminder away; it fires no more."""
+    """Archive a reminder; it is not sent any more."""
     return await _change(site, reminder_id, reminders.archive)
 
 
 @routes.post("/reminders/{reminder_id}/unarchive", door=scope("write"), tags=["reminders"])
 async def unarchive(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
-    """Take a reminder out of the archive; it is paused then."""
+    """Restore a reminder from the archive, paused."""
     return await _change(site, reminder_id, reminders.unarchive)
 
 
 @routes.post("/reminders/{reminder_id}/duplicate", door=scope("write"), status_code=201, tags=["reminders"])
 async def duplicate(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
-    """Make a paused copy."""
+    """Copy a reminder; the copy is paused."""
     async with site.transaction() as tx:
         new_id = await reminders.duplicate(tx, reminder_id, ids=site.parts.ids, now=site.parts.clock.now())
         return FullReminderAnswer.of(await reminders.get(tx, new_id))
@@ -239,7 +239,7 @@ async def duplicate(site: CurrentSite, reminder_id: UUID) -> FullReminderAnswer:
 
 @routes.delete("/reminders/{reminder_id}", door=scope("write"), status_code=204, tags=["reminders"])
 async def delete(site: CurrentSite, reminder_id: UUID) -> None:
-    """Delete a reminder with its history; refused while a run of it is under way."""
+    """Delete a reminder with its history; refused during a run."""
     async with site.transaction() as tx:
         await reminders.delete(tx, reminder_id)
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from headgate.domain.reminders.run_results import DeliveryState, RunState
 from headgate.domain.reminders.windows import minute_text
+from headgate.domain.words.fields import plain_fields
 from headgate.outflow.reminders.preflight import Outlook
 from headgate.outflow.reminders.runs import make_remainder_run
 from headgate.outflow.sending import controls
@@ -36,16 +37,16 @@ GREATEST_NUMBER = 2**31 - 1
 
 
 class RunAnswer(BaseModel):
-    """A run, with how many of its deliveries are in which state."""
+    """A run, with the number of its deliveries in each state."""
 
     id: UUID
     reminder_id: UUID | None
-    remainder_of: UUID | None
+    rest_of: UUID | None = Field(description="The run whose rest this one sends.")
     account_id: UUID | None
     account_name: str
-    trigger: Literal["schedule", "person", "test", "remainder"]
+    trigger: Literal["schedule", "person", "test", "rest"]
     title: str
-    fire_at: datetime
+    scheduled_at: datetime
     zone: str
     window_start: str
     window_end: str
@@ -76,18 +77,18 @@ class RunAnswer(BaseModel):
     @classmethod
     def of(cls, run: RunLine) -> RunAnswer:
         window = {"window_start": minute_text(run.window_start), "window_end": minute_text(run.window_end)}
-        return cls.model_validate(vars(run) | window)
+        return cls.model_validate(plain_fields(run) | window)
 
 
 class RunsAnswer(BaseModel):
-    """A page of runs, newest first; `next` goes into `before` of the next call."""
+    """A page of runs, newest first; pass `next` as `before` to get the next page."""
 
     runs: list[RunAnswer]
     next: str | None
 
 
 class FullRunAnswer(BaseModel):
-    """A run with what is counted message by message; latencies are of what was delivered."""
+    """A run with counts of its messages; latencies are those of delivered messages."""
 
     run: RunAnswer
     parts: int
@@ -99,28 +100,28 @@ class FullRunAnswer(BaseModel):
 
 
 class DeliveriesAnswer(BaseModel):
-    """Deliveries in their order; `next` goes into `after` of the next call."""
+    """Deliveries in their order; pass `next` as `after` to get the next page."""
 
     deliveries: list[DeliveryLine]
     next: int | None
 
 
 class RetryBody(BaseModel):
-    """What is to be sent again beside what failed; what is uncertain may arrive twice."""
+    """What to retry besides failures; uncertain messages may arrive twice."""
 
     skipped: bool = False
     uncertain: bool = False
 
 
 class ResolveBody(BaseModel):
-    """What a person saw in the group: the message is there, or it is to be sent again."""
+    """Whether the message arrived in the group; if not, it is sent again."""
 
     delivery: int = Field(ge=1, le=GREATEST_NUMBER)
     arrived: bool
 
 
 class RestBody(BaseModel):
-    """Who sends the rest; what is uncertain may arrive twice."""
+    """The account that sends the rest; uncertain messages may arrive twice."""
 
     account_id: UUID
     include_uncertain: bool = False
@@ -136,7 +137,7 @@ async def list_all(
     before: str = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> RunsAnswer:
-    """List runs, newest first; `active` leaves out those that have ended."""
+    """List runs, newest first; `active` limits to unfinished ones."""
     async with site.transaction() as tx:
         found = await list_runs(
             tx,
@@ -152,7 +153,7 @@ async def list_all(
 
 @routes.get("/runs/{run_id}", door=scope("read"), tags=["runs"])
 async def get(site: CurrentSite, run_id: UUID) -> FullRunAnswer:
-    """Show how far a run is, and what came of it."""
+    """Show the progress and result of a run."""
     async with site.transaction() as tx:
         return await answer_run(tx, run_id)
 
@@ -165,7 +166,7 @@ async def list_of_run(
     after: Annotated[int, Query(ge=0, le=GREATEST_NUMBER)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> DeliveriesAnswer:
-    """List what came of each group, in the order in which they are sent to."""
+    """List the result for each group, in sending order."""
     async with site.transaction() as tx:
         await controls.get_run(tx, run_id)
         found = await list_deliveries(tx, run_id, state=state, after=after, limit=limit + 1)
@@ -176,11 +177,11 @@ async def list_of_run(
 
 @routes.get("/runs/{run_id}/forecast", door=scope("read"), tags=["runs"])
 async def foresee(site: CurrentSite, run_id: UUID) -> Outlook:
-    """Tell when a run under way will end, and whom it will not reach."""
+    """Forecast when a run will end, and which groups it will not reach."""
     async with site.transaction() as tx:
         outlook = await site.preflight.of_run(tx, await controls.get_run(tx, run_id))
     if outlook is None:
-        raise not_found("The run has ended, or lost its account: there is nothing to forecast.")
+        raise not_found("The run has ended or has no account, so there is no forecast.")
     return outlook
 
 
@@ -219,7 +220,7 @@ async def retry(site: CurrentSite, run_id: UUID, body: RetryBody | None = None) 
 
 @routes.post("/runs/{run_id}/resolve", door=scope("write"), tags=["runs"])
 async def resolve(site: CurrentSite, run_id: UUID, body: ResolveBody) -> FullRunAnswer:
-    """Say what became of a message of which nobody knows whether it was sent."""
+    """Say whether an uncertain message arrived."""
     async with site.transaction() as tx:
         await controls.resolve(tx, run_id, body.delivery, arrived=body.arrived, now=_now(site))
         return await answer_run(tx, run_id)
@@ -227,7 +228,7 @@ async def resolve(site: CurrentSite, run_id: UUID, body: ResolveBody) -> FullRun
 
 @routes.post("/runs/{run_id}/send-rest", door=scope("write"), status_code=201, tags=["runs"])
 async def send_rest(site: CurrentSite, run_id: UUID, body: RestBody) -> FullRunAnswer:
-    """Let another account send what a run has not delivered; the answer is the new run."""
+    """Send the rest of a run from another account; returns the new run."""
     async with site.transaction() as tx:
         new_id = await make_remainder_run(
             tx,

@@ -24,7 +24,7 @@ Limit = Annotated[int, Query(ge=1, le=500)]
 
 
 class TargetsAnswer(BaseModel):
-    """A page of targets by title; `next` goes into `after` of the next call."""
+    """A page of targets by title; pass `next` as `after` to get the next page."""
 
     targets: list[TargetLine]
     next: str | None
@@ -35,7 +35,7 @@ class ListsAnswer(BaseModel):
 
 
 class MembersAnswer(BaseModel):
-    """A page of a list in its order; `next` goes into `after` of the next call."""
+    """A page of a list in its order; pass `next` as `after` to get the next page."""
 
     members: list[Member]
     next: int | None
@@ -49,7 +49,7 @@ class ListWish(BaseModel):
 
 
 class ListChange(BaseModel):
-    """What is to change of a list; what is left out stays."""
+    """The fields to change; omitted ones stay."""
 
     name: str | None = Field(default=None, max_length=1000)
     add: list[UUID] = []
@@ -62,7 +62,7 @@ class ListChange(BaseModel):
 async def search(
     site: CurrentSite, q: str = "", account_id: UUID | None = None, after: str = "", limit: Limit = 100
 ) -> TargetsAnswer:
-    """List targets by title; `q` are words that the title must hold, `account_id` who must see them."""
+    """List targets by title; `q` are words in the title, `account_id` an account that sees them."""
     place = read_title_cursor(after, TargetCursor) or FIRST
     async with site.transaction() as tx:
         found = await search_targets(
@@ -88,7 +88,7 @@ async def list_all(site: CurrentSite) -> ListsAnswer:
     largest_body_bytes=MANY_IDS_BYTES,
 )
 async def create(site: CurrentSite, wish: ListWish) -> ListLine:
-    """Make a list."""
+    """Create a list."""
     async with site.transaction() as tx:
         list_id = await targets.create_list(
             tx, wish.name, wish.targets, ids=site.parts.ids, now=site.parts.clock.now()
@@ -103,7 +103,7 @@ async def members(
     after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Limit = 100,
 ) -> MembersAnswer:
-    """List who is in a list, in the order in which they are sent to."""
+    """List the targets of a list, in sending order."""
     async with site.transaction() as tx:
         found = await list_members(tx, list_id, after=after, limit=limit + 1)
     shown = found[:limit]
@@ -115,7 +115,7 @@ async def members(
     "/target-lists/{list_id}", door=scope("write"), tags=["targets"], largest_body_bytes=MANY_IDS_BYTES
 )
 async def change(site: CurrentSite, list_id: UUID, wish: ListChange) -> ListLine:
-    """Rename a list, put targets into it, and take targets out of it."""
+    """Rename a list, add targets, and remove targets."""
     async with site.transaction() as tx:
         if wish.name is not None:
             await targets.rename_list(tx, list_id, wish.name)

@@ -27,7 +27,7 @@ ChapterName = Annotated[
 
 
 class ReleaseAnswer(BaseModel):
-    """One source's publication of a chapter."""
+    """A chapter as one source published it."""
 
     id: UUID
     channel_id: UUID
@@ -37,7 +37,7 @@ class ReleaseAnswer(BaseModel):
     url: str
     language: str
     group: str
-    external: bool = Field(description="It is read elsewhere: the source only has a link.")
+    external: bool = Field(description="The source only links to it.")
     published_at: datetime | None
     seen_at: datetime
     removed_at: datetime | None
@@ -48,7 +48,7 @@ class ReleaseAnswer(BaseModel):
 
 
 class ChapterAnswer(BaseModel):
-    """A numbered instalment; one without a number has an empty one."""
+    """A numbered part of a series; the number can be empty."""
 
     id: UUID
     key: str
@@ -70,7 +70,7 @@ class ChapterAnswer(BaseModel):
 
 
 class ChaptersAnswer(BaseModel):
-    """A page of chapters, the last first; `next` goes into `before` of the next call."""
+    """A page of chapters, newest first; pass `next` as `before` to get the next page."""
 
     chapters: list[ChapterAnswer]
     next: str | None
@@ -96,7 +96,7 @@ async def list_all(
     before: str = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> ChaptersAnswer:
-    """List chapters with their releases, the last first."""
+    """List chapters with their releases, newest first."""
     below = read_title_cursor(before, ChapterPlace)
     async with site.transaction() as tx:
         known = await get_series(tx, series_id, user_id=caller.user_id)
@@ -113,7 +113,7 @@ async def list_all(
 
 @routes.get("/series/{series_id}/progress", door=scope("read"), tags=["series"])
 async def get_progress(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> ProgressAnswer:
-    """Tell how far the caller has read."""
+    """Show how far the caller has read."""
     async with site.transaction() as tx:
         return await _progress(tx, series_id, user_id=caller.user_id)
 
@@ -122,7 +122,7 @@ async def get_progress(site: CurrentSite, caller: CurrentCaller, series_id: UUID
 async def read_up_to(
     site: CurrentSite, caller: CurrentCaller, series_id: UUID, body: ProgressWish
 ) -> ProgressAnswer:
-    """Note a chapter and all before it as read; it never takes anything back."""
+    """Mark a chapter and all before it as read; later chapters keep their state."""
     async with site.transaction() as tx:
         known = await get_series(tx, series_id, user_id=caller.user_id)
         chapter = await get_chapter(tx, known, body.chapter)
@@ -134,7 +134,7 @@ async def read_up_to(
 async def unread_from(
     site: CurrentSite, caller: CurrentCaller, series_id: UUID, chapter: ChapterName
 ) -> ProgressAnswer:
-    """Note a chapter and all after it as not read."""
+    """Mark a chapter and all after it as unread."""
     async with site.transaction() as tx:
         known = await get_series(tx, series_id, user_id=caller.user_id)
         named = await get_chapter(tx, known, chapter)

@@ -25,10 +25,10 @@ routes = Routes("/api/v1", in_schema=True)
 
 
 class FeedWish(BaseModel):
-    """A feed, or a page that names one; with a series or a pattern it brings chapters, else posts."""
+    """A feed, or a page that links to one; with a series or a pattern its entries become chapters."""
 
     address: str = Field(min_length=1, max_length=MAX_ADDRESS)
-    series: str = Field(default="", max_length=MAX_TITLE_LENGTH, description="Title of the series it brings.")
+    series: str = Field(default="", max_length=MAX_TITLE_LENGTH, description="Title of its series.")
     pattern: str = Field(
         default="", max_length=MAX_PATTERN, description="Which entries belong to the series."
     )
@@ -40,7 +40,7 @@ class FeedWish(BaseModel):
 
 
 class FeedAdded(BaseModel):
-    """A feed that is followed now."""
+    """A feed that was added."""
 
     listing: ListingAnswer
     series_id: UUID | None
@@ -48,7 +48,7 @@ class FeedAdded(BaseModel):
 
 
 class FeedAnswer(BaseModel):
-    """A feed of a list; passwords in addresses are not shown."""
+    """A feed of a list; passwords in addresses are hidden."""
 
     address: str
     title: str
@@ -74,7 +74,7 @@ class RefusedAnswer(BaseModel):
 
 
 class ImportedAnswer(BaseModel):
-    """What became of the feeds of a list; known ones are left as they are."""
+    """The result of an import; feeds that were already followed stay as they are."""
 
     added: list[FeedAnswer]
     known: list[FeedAnswer]
@@ -83,7 +83,7 @@ class ImportedAnswer(BaseModel):
 
 @routes.post("/feeds", door=scope("write"), status_code=201, tags=["feeds"])
 async def add(site: CurrentSite, body: FeedWish) -> FeedAdded:
-    """Follow a feed; one that is followed already keeps everything."""
+    """Follow a feed; a feed that is already followed stays as it is."""
     found = await body.source.find(site)
     source = NewSource(found, series_title=body.series, pattern=body.pattern, language=body.language)
     added = await site.sources.add(PLATFORM, source)
@@ -97,7 +97,7 @@ async def add(site: CurrentSite, body: FeedWish) -> FeedAdded:
 async def export(site: CurrentSite, caller: CurrentCaller, *, secrets: bool = False) -> Response:
     """Return all feeds as OPML 2.0, with their series.
 
-    With `secrets`, which needs the scope `admin`, the logins and tokens in their addresses are in it.
+    With `secrets`, which needs the scope `admin`, it includes the logins and tokens in addresses.
     """
     if secrets and "admin" not in caller.scopes:
         raise HTTPException(403, "Only an administrator may export the secrets of feeds.")
@@ -108,7 +108,7 @@ async def export(site: CurrentSite, caller: CurrentCaller, *, secrets: bool = Fa
 
 @routes.post("/opml", door=scope("write"), tags=["feeds"], largest_body_bytes=MAX_BYTES + AROUND_A_FILE_BYTES)
 async def take(site: CurrentSite, file: UploadFile) -> ImportedAnswer:
-    """Follow the feeds of an OPML document, as the field `file` of a form."""
+    """Import the feeds of an OPML document, sent as the form field `file`."""
     told = await OpmlLists(site.sources).take(await file.read(MAX_BYTES + 1))
     return ImportedAnswer(
         added=[FeedAnswer.of(feed) for feed in told.added],

@@ -37,7 +37,7 @@ class SeriesAnswer(BaseModel):
     title: str
     latest_chapter: str
     latest_published_at: datetime | None
-    numbers_reset: bool = Field(description="Chapter numbers begin anew with each volume.")
+    numbers_reset: bool = Field(description="Chapter numbers start over with each volume.")
     created_at: datetime
     chapters: int
     sources: int
@@ -51,14 +51,14 @@ class SeriesAnswer(BaseModel):
 
 
 class SeriesPage(BaseModel):
-    """A page of series by title; `next` goes into `after` of the next call."""
+    """A page of series by title; pass `next` as `after` to get the next page."""
 
     series: list[SeriesAnswer]
     next: str | None
 
 
 class SourceAnswer(BaseModel):
-    """A listing that brings a series: which of its entries, and how it stands."""
+    """A source of a series: which of its entries belong to it, and its state."""
 
     pattern: str
     language: str
@@ -66,7 +66,7 @@ class SourceAnswer(BaseModel):
 
 
 class FullSeriesAnswer(BaseModel):
-    """A series with what brings it."""
+    """A series with its sources."""
 
     series: SeriesAnswer
     sources: list[SourceAnswer]
@@ -76,11 +76,11 @@ class AddedAnswer(FullSeriesAnswer):
     """A series after a source was added."""
 
     channel_id: UUID
-    is_new: bool = Field(description="The listing was not followed before.")
+    is_new: bool = Field(description="The source was not followed before.")
 
 
 class SeriesWish(SourceWish):
-    """A listing that is to bring a series; without a title it is called as the listing, or as the pattern."""
+    """A source for a series; without a title the series is named after the source or the pattern."""
 
     title: str = Field(default="", max_length=MAX_TITLE_LENGTH)
 
@@ -90,7 +90,7 @@ class Renaming(BaseModel):
 
 
 class FindingsAnswer(BaseModel):
-    """What may be meant, the likeliest first."""
+    """Matches, the most likely first."""
 
     found: list[FoundAnswer]
 
@@ -104,7 +104,7 @@ async def list_all(
     after: str = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> SeriesPage:
-    """List series by title; `q` is a part of the title, `followed` means those that the caller follows."""
+    """List series by title; `q` is part of the title, `followed` limits to what the caller follows."""
     place = read_title_cursor(after, lambda title, row_id: SeriesName(row_id, title))
     async with site.transaction() as tx:
         found = await series.list_series(
@@ -121,7 +121,7 @@ async def list_all(
 
 @routes.post("/series", door=scope("write"), status_code=201, tags=["series"])
 async def add(site: CurrentSite, caller: CurrentCaller, body: SeriesWish) -> AddedAnswer:
-    """Follow a listing as a series: by platform and key, by a query, or a feed with a title pattern."""
+    """Add a series: by platform and key, by a query, or a feed with a title pattern."""
     found = await body.find(site)
     source = NewSource(
         found,
@@ -137,7 +137,7 @@ async def add(site: CurrentSite, caller: CurrentCaller, body: SeriesWish) -> Add
 async def find(
     site: CurrentSite, platform: str, q: Annotated[str, Query(min_length=1, max_length=MAX_ADDRESS)]
 ) -> FindingsAnswer:
-    """Ask a platform which listings a title or an address may mean; nothing is kept."""
+    """Search a platform for a title or an address; nothing is stored."""
     found = await site.sources.find(platform, q)
     return FindingsAnswer(
         found=[FoundAnswer(key=mask_url(one.key), title=one.title, is_series=one.is_series) for one in found]
@@ -146,7 +146,7 @@ async def find(
 
 @routes.get("/series/{series_id}", door=scope("read"), tags=["series"])
 async def get(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> FullSeriesAnswer:
-    """Show a series with its sources: how often each is checked and why, and what is wrong with it."""
+    """Show a series with its sources: how often each is checked and why, and any problem."""
     async with site.transaction() as tx:
         return await _full(tx, series_id, user_id=caller.user_id, now=site.parts.clock.now())
 
@@ -155,7 +155,7 @@ async def get(site: CurrentSite, caller: CurrentCaller, series_id: UUID) -> Full
 async def rename(
     site: CurrentSite, caller: CurrentCaller, series_id: UUID, body: Renaming
 ) -> FullSeriesAnswer:
-    """Give a series another title, which stays."""
+    """Rename a series; sources never change the new title."""
     async with site.transaction() as tx:
         await rename_series(tx, series_id, body.title)
         return await _full(tx, series_id, user_id=caller.user_id, now=site.parts.clock.now())
@@ -163,7 +163,7 @@ async def rename(
 
 @routes.delete("/series/{series_id}", door=scope("write"), status_code=204, tags=["series"])
 async def delete(site: CurrentSite, series_id: UUID) -> None:
-    """Delete a series with its chapters, for everybody, and the sources that are there for it alone."""
+    """Delete a series with its chapters, for all users, and sources that only it uses."""
     async with site.transaction() as tx:
         await remove_series(tx, series_id, now=site.parts.clock.now())
 
@@ -172,7 +172,7 @@ async def delete(site: CurrentSite, series_id: UUID) -> None:
 async def add_source(
     site: CurrentSite, caller: CurrentCaller, series_id: UUID, body: SourceWish
 ) -> AddedAnswer:
-    """Let one more listing bring a series; one that does so already gets this pattern and language."""
+    """Add a source to a series; an existing source gets this pattern and language."""
     async with site.transaction() as tx:
         await get_series(tx, series_id, user_id=caller.user_id)
     found = await body.find(site)
@@ -184,9 +184,9 @@ async def add_source(
     "/series/{series_id}/sources/{channel_id}", door=scope("write"), status_code=204, tags=["series"]
 )
 async def delete_source(site: CurrentSite, series_id: UUID, channel_id: UUID) -> None:
-    """Let a listing bring a series no more.
+    """Remove a source from a series.
 
-    One that is there for this series alone goes with what it brought; of another, that stays as removed.
+    A source that only this series uses is deleted with its releases; otherwise they stay, marked as removed.
     """
     async with site.transaction() as tx:
         await remove_source(tx, series_id, channel_id, now=site.parts.clock.now())

@@ -19,9 +19,9 @@ _MAX_NAMED = 5
 
 
 class FoundAnswer(BaseModel):
-    """A listing that may be meant; `key` names it in `POST /series`.
+    """A match; pass `key` to `POST /series`.
 
-    A key without its secrets (`•••`) is for `pick`, next to the query that found it.
+    A key with hidden secrets (`•••`) works only as `pick`, next to the query that found it.
     """
 
     key: str
@@ -30,7 +30,7 @@ class FoundAnswer(BaseModel):
 
 
 class SourceWish(BaseModel):
-    """A listing by its key or address, or by a query and, if that fits several, the key of one of them."""
+    """A source by its key or address, or by a query and, if that matches several, the key of one."""
 
     platform: str = Field(max_length=100)
     key: str = Field(default="", max_length=MAX_ADDRESS)
@@ -39,24 +39,24 @@ class SourceWish(BaseModel):
     pattern: str = Field(
         default="",
         max_length=MAX_PATTERN,
-        description="Which entries belong to the series, like `One Piece {number}*`; without one all do.",
+        description="Which entries belong to the series, like `One Piece {number}*`; by default all.",
     )
     language: str = Field(
         default="",
         max_length=MAX_LANGUAGE_LENGTH,
-        description="For entries that do not tell theirs, like `en`.",
+        description="Language of entries that do not name one, like `en`.",
     )
 
     async def find(self, site: Site) -> FoundChannel:
         """Return the listing that is meant; what is wrong with the rest is said before anybody is asked."""
         check_entries(self.pattern, self.language)
         if bool(self.key.strip()) == bool(self.query.strip()):
-            raise UserError("It is not clear which listing is meant.", remedy="Send either a key or a query.")
+            raise UserError("Name exactly one source.", remedy="Send either a key or a query.")
         found = await site.sources.find(self.platform, self.key or self.query)
         if not found:
             raise UserError(
                 f"Nothing was found for {mask_url(self.key or self.query)!r}.",
-                remedy="Look for it with GET /api/v1/series/find, or check the address.",
+                remedy="Search with GET /api/v1/series/find, or check the address.",
             )
         if self.key:
             return _named(found, site.parts.links.key_of(self.platform, self.key)) or _only(found)
@@ -75,10 +75,10 @@ def _only(found: Sequence[FoundChannel]) -> FoundChannel:
         return found[0]
     named = ", ".join(f"{one.title} ({mask_url(one.key)})" for one in found[:_MAX_NAMED])
     raise UserError(
-        f"Several listings may be meant: {named}{', …' if len(found) > _MAX_NAMED else ''}.",
+        f"There are several matches: {named}{', …' if len(found) > _MAX_NAMED else ''}.",
         remedy="Send the key of one of them as pick.",
     )
 
 
 def _no_pick(key: str) -> FoundChannel:
-    raise UserError(f"{mask_url(key)!r} is not among what was found.", remedy="Pick one of those.")
+    raise UserError(f"{mask_url(key)!r} is not one of the matches.", remedy="Pick one of them.")

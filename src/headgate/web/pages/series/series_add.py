@@ -134,7 +134,7 @@ def _picked(found: Sequence[FoundChannel], pick: str) -> FoundChannel:
     for one in found:
         if one.key == pick:
             return one
-    raise UserError("Nothing was picked.", remedy="Pick one of those that were found.")
+    raise UserError("Nothing is selected.", remedy="Select one of the matches.")
 
 
 def _new_source(typed: SeriesInput, found: FoundChannel) -> NewSource:
