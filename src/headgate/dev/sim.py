@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import math
 import os
 import sys
 import tempfile
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     AnyOutcome = PlayOutcome | FanoutOutcome | ListingOutcome
 
 
-SHARE = 10
+MAX_SHARE = 40
 """Plays that a process of several gives before the next one is started."""
 
 
@@ -99,7 +100,8 @@ async def _play_apart(seeds: range, faults: str, what: str, jobs: int) -> list[A
     from headgate.testing.simulator import FanoutOutcome, ListingOutcome, PlayOutcome
 
     kinds: dict[str, type[AnyOutcome]] = {"fanout": FanoutOutcome, "listings": ListingOutcome}
-    shares = [seeds[first : first + SHARE] for first in range(0, len(seeds), SHARE)]
+    size = min(MAX_SHARE, math.ceil(len(seeds) / jobs))
+    shares = [seeds[first : first + size] for first in range(0, len(seeds), size)]
     free = asyncio.Semaphore(jobs)
     async with _server() as url:
         with progress_bar("plays", total=len(seeds)) as advance:
