@@ -148,3 +148,16 @@ def test_files_in_real_time_ask_for_it_in_the_one_way_that_a_simulator_can_repla
         if match[1] != "headgate_real_now"
     ]
     assert not direct
+
+
+def test_the_engines_tables_are_named_in_its_own_sql_alone() -> None:
+    """Everything else asks the view `live_job`."""
+    storage = SOURCE / "storage"
+    own = (storage / "jobs", storage / "migrations", storage / "schema.sql", storage / "describe.sql")
+    strangers = [
+        shown(path)
+        for path in list_under(storage, ".sql")
+        if not any(path.is_relative_to(place) for place in own)
+        and re.search(r"\bpgqueuer", path.read_text(encoding="utf-8"))
+    ]
+    assert strangers == []

@@ -65,7 +65,7 @@ class DdlStatement:
 
 
 async def describe_schema(url: str) -> str:
-    """Return the tables, types and functions of ours as SQL, in a fixed order."""
+    """Return the tables, views, types and functions of ours as SQL, in a fixed order."""
     connection = await connect(url)
     async with connection:
         tx = Tx(connection)
@@ -73,12 +73,14 @@ async def describe_schema(url: str) -> str:
             raise RuntimeError(f"describe.sql does not know these kinds of relation: {foreign}")
         types = await tx.all(EnumType, Q["list_types"])
         functions = await tx.column(Q["list_functions"])
+        views = await tx.column(Q["list_views"])
         columns = await tx.all(Column, Q["list_columns"])
         constraints = await tx.all(Constraint, Q["list_constraints"])
         statements = await tx.all(DdlStatement, Q["list_indexes"])
     blocks = [
         *(_spell_type(each) for each in types),
         *(f"{definition.strip()};\n" for definition in functions),
+        *(f"{definition.strip()}\n" for definition in views),
         *_spell_tables(columns, constraints, statements),
     ]
     return "\n".join(blocks)

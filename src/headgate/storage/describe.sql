@@ -4,7 +4,7 @@ select c.relname as name, c.relkind::text as kind
 from pg_class c
 where c.relnamespace = current_schema()::regnamespace
     and c.relname !~ 'pgqueuer'
-    and c.relkind not in ('r', 'i', 'S')
+    and c.relkind not in ('r', 'i', 'S', 'v')
 order by c.relname collate "C"
 
 -- name: list_types
@@ -48,6 +48,15 @@ where c.relnamespace = current_schema()::regnamespace
     and c.relname !~ 'pgqueuer'
     and c.relkind = 'r'
 order by c.relname collate "C", a.attnum
+
+-- name: list_views
+-- Servers before 16 name the table before each column.
+select format(E'CREATE VIEW %%s AS\n%%s', c.relname, regexp_replace(pg_get_viewdef(c.oid), '\mpgqueuer\.', '', 'g'))
+from pg_class c
+where c.relnamespace = current_schema()::regnamespace
+    and c.relname !~ 'pgqueuer'
+    and c.relkind = 'v'
+order by c.relname collate "C"
 
 -- name: list_constraints
 -- Constraints by name. PostgreSQL 18 lists NOT NULL among them, older servers do not: the columns tell it.

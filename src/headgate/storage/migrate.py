@@ -97,6 +97,9 @@ async def apply_pending(connection: Connection, *, through: int | None = None) -
     """Apply what is missing, through a number or all of it; in the caller's transaction if it has one."""
     await connection.execute(_LEDGER)
     status = await _status(connection)
+    if status.engine != ENGINE:
+        # First: a view of ours is on its tables.
+        await _upgrade_engine(connection)
     pending = [m for m in status.pending if through is None or m.number <= through]
     for migration in pending:
         async with connection.transaction():
@@ -105,8 +108,6 @@ async def apply_pending(connection: Connection, *, through: int | None = None) -
                 "insert into headgate_migration (number, name, checksum) values (%s, %s, %s)",
                 (migration.number, migration.name, migration.checksum),
             )
-    if status.engine != ENGINE:
-        await _upgrade_engine(connection)
     return pending
 
 

@@ -657,6 +657,11 @@ begin
 end
 $function$;
 
+CREATE VIEW live_job AS
+ SELECT dedupe_key
+   FROM pgqueuer
+  WHERE (status = ANY (ARRAY['queued'::pgqueuer_status, 'picked'::pgqueuer_status]));
+
 CREATE TABLE account (
     id uuid NOT NULL,
     platform text NOT NULL,

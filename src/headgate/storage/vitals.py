@@ -12,6 +12,7 @@ import psycopg
 from headgate.storage.database import Tx, connect
 from headgate.storage.errors import DatabaseAway
 from headgate.storage.jobs import dead_letters, engine
+from headgate.storage.jobs.engine import count_stale_jobs
 from headgate.storage.queries import load_queries
 
 Q = load_queries(__name__)
@@ -86,7 +87,7 @@ async def get_engine_vitals(tx: Tx, *, silent_s: float) -> EngineVitals:
     return EngineVitals(
         queued=sum(one.depth for one in depths if one.status == "queued"),
         picked=sum(one.depth for one in depths if one.status == "picked"),
-        stale=await tx.value(Q["count_stale"], silent_s=silent_s),
+        stale=await count_stale_jobs(tx, silent_s=silent_s),
         oldest_s=max((one.oldest_s for one in depths if one.status == "queued"), default=0.0),
         dead_letters=sum(one.letters for one in letters),
     )

@@ -23,34 +23,28 @@ select r.rolname from pg_roles r
 where r.rolname in ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')
   and pg_has_role(current_user, r.oid, 'member')
 
--- name: count_stale
--- A picked job without a heartbeat belongs to a worker that is gone.
-select count(*) from pgqueuer
-where status = 'picked' and heartbeat < headgate_real_now() - make_interval(secs => %(silent_s)s)
-
 -- name: count_forgotten
 -- Work that should go on and has neither a due time nor a job: nothing would ever take it up again.
 select 'streams' as what, count(*)::int as rows from stream s
 where s.due_at is null and s.reader_id is not null and headgate_may_be_due(s.channel_id)
   and exists (select from channel c where c.id = s.channel_id and c.message_scan_enabled)
-  and not exists (select from pgqueuer q where q.dedupe_key in ('check:' || s.reader_id, 'scan:' || s.channel_id)
-                  and q.status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key in ('check:' || s.reader_id, 'scan:' || s.channel_id))
 union all
 select 'scans', count(*) from scan n
 where n.status in ('QUEUED', 'RUNNING') and n.due_at is null and n.bound is not null
-  and not exists (select from pgqueuer q where q.dedupe_key = 'scan:' || n.channel_id and q.status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'scan:' || n.channel_id)
 union all
 select 'feeds and series', count(*) from listing l
 where l.due_at is null and l.gone_at is null and l.reason <> 'disabled'
-  and not exists (select from pgqueuer q where q.dedupe_key = 'poll:' || l.channel_id and q.status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'poll:' || l.channel_id)
 union all
 select 'runs', count(*) from run r
 where r.state in ('waiting', 'running') and r.due_at is null
-  and not exists (select from pgqueuer q where q.dedupe_key = 'send:' || r.account_id and q.status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'send:' || r.account_id)
 union all
 select 'reminders', count(*) from reminder m
 where m.state = 'active' and m.cron <> '' and m.due_at is null
-  and not exists (select from pgqueuer q where q.dedupe_key = 'fire:' || m.id and q.status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'fire:' || m.id)
 union all
 select 'recurring jobs', count(*) from cron where due_at is null
 

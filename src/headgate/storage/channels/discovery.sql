@@ -3,7 +3,7 @@
 select a.id::text from account a
 where a.state = 'active' and a.discover_at <= %(now)s
   and exists (select from stream s where s.reader_id = a.id)
-  and not exists (select from pgqueuer where dedupe_key = 'discover:' || a.id and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'discover:' || a.id)
 order by a.discover_at limit %(limit)s
 
 -- name: get_discovery

@@ -2,8 +2,7 @@
 -- Channels to be judged that have no job, the longest due first.
 select j.channel_id::text from judging j
 where j.due_at <= %(now)s
-  and not exists (select from pgqueuer where dedupe_key = 'judge:' || j.channel_id
-                  and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'judge:' || j.channel_id)
 order by j.due_at limit %(limit)s
 
 -- name: set_judging_due

@@ -101,8 +101,7 @@ delete from bookmark where channel_id = %(channel_id)s
 
 -- name: list_jobs_of
 -- The jobs of all kinds whose keys are these.
-select dedupe_key from pgqueuer
-where split_part(dedupe_key, ':', 2) = any(%(keys)s::text[]) and status in ('queued', 'picked')
+select dedupe_key from live_job where split_part(dedupe_key, ':', 2) = any(%(keys)s::text[])
 
 -- name: count_holdings
 -- What goes when channels go.

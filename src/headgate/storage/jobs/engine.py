@@ -233,3 +233,8 @@ async def list_job_log(tx: Tx, job_id: int) -> list[LogLine]:
 
 async def prune_log(tx: Tx, *, keep: int, keep_s: int) -> int:
     return await tx.execute(Q["prune_log"], keep=keep, keep_s=keep_s)
+
+
+async def count_stale_jobs(tx: Tx, *, silent_s: float) -> int:
+    """Return how many jobs belong to a worker that has given no sign of life for so long."""
+    return await tx.value(Q["count_stale"], silent_s=silent_s)

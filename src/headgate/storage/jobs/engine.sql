@@ -167,3 +167,8 @@ where (created < headgate_real_now() - make_interval(secs => %(keep_s)s)
                           where status in ('successful', 'exception', 'canceled')
                           order by id desc offset %(keep)s limit 1), 0))
   and not exists (select from pgqueuer where pgqueuer.id = pgqueuer_log.job_id)
+
+-- name: count_stale
+-- A picked job without a heartbeat belongs to a worker that is gone.
+select count(*) from pgqueuer
+where status = 'picked' and heartbeat < headgate_real_now() - make_interval(secs => %(silent_s)s)

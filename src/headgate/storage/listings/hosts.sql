@@ -34,8 +34,7 @@ from closed m where l.platform = m.platform and l.host = m.name and l.reason = '
 -- Sites whose sweep is due and has no job, and that are not left alone.
 select h.platform || '/' || h.name from host h
 where h.due_at <= %(now)s and (h.open_until is null or h.open_until <= %(now)s)
-  and not exists (select from pgqueuer where dedupe_key = 'sweep:' || h.platform || '/' || h.name
-                  and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'sweep:' || h.platform || '/' || h.name)
 order by h.due_at limit %(limit)s
 
 -- name: get_host

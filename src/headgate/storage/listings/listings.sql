@@ -26,7 +26,7 @@ with due as (
     select l.channel_id, l.tier, l.asked, l.due_at, h.open_until
     from listing l join host h on h.platform = l.platform and h.name = l.host
     where l.due_at <= %(now)s
-      and not exists (select from pgqueuer where dedupe_key = 'poll:' || l.channel_id and status in ('queued', 'picked'))
+      and not exists (select from live_job where dedupe_key = 'poll:' || l.channel_id)
     order by l.due_at limit %(limit)s
     for update of l skip locked
 ), put_off as (

@@ -9,8 +9,7 @@ with recursive waiting as (
 )
 select w.channel_id::text from waiting w
 where w.channel_id is not null
-  and not exists (select from pgqueuer where dedupe_key = 'notify:' || w.channel_id
-                  and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'notify:' || w.channel_id)
   and not exists (
       select from dead_letter d where d.kind = 'notify' and d.key = w.channel_id::text
         and d.state <> 'replayed' and d.died_at > %(rested_since)s and not exists (

@@ -25,6 +25,9 @@ begin
 end
 $$;
 
+-- Jobs that are waiting or under way. What is not the engine's own asks here, and not in its tables.
+create view live_job as select dedupe_key from pgqueuer where status in ('queued', 'picked');
+
 -- The kind of a job, wherever it runs: a suspect is at an entrypoint of its own.
 create function headgate_job_kind(headers jsonb, entrypoint text) returns text
 language sql immutable parallel safe

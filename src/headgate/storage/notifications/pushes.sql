@@ -2,7 +2,7 @@
 -- Addresses with something to be done that have no job, the longest due first.
 select a.id::text from push_address a
 where a.due_at <= %(now)s and a.enabled
-  and not exists (select from pgqueuer where dedupe_key = 'push:' || a.id and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'push:' || a.id)
 order by a.due_at, a.id limit %(limit)s
 
 -- name: set_due

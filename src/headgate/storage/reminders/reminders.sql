@@ -138,7 +138,7 @@ delete from reminder where id = %(id)s
 -- Reminders that are to fire and have no job, the longest due first.
 select id::text from reminder
 where due_at <= %(now)s and state = 'active'
-  and not exists (select from pgqueuer where dedupe_key = 'fire:' || reminder.id and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'fire:' || reminder.id)
 order by due_at, id limit %(limit)s
 
 -- name: postpone

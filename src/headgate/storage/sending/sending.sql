@@ -3,7 +3,7 @@
 select r.account_id::text
 from run r
 where r.due_at <= %(now)s and r.account_id is not null
-    and not exists (select from pgqueuer q where q.dedupe_key = 'send:' || r.account_id and q.status in ('queued', 'picked'))
+    and not exists (select from live_job where dedupe_key = 'send:' || r.account_id)
 group by r.account_id
 order by min(r.due_at), r.account_id
 limit %(limit)s

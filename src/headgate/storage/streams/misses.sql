@@ -101,7 +101,7 @@ returning m.id
 -- Due misses without a job, the longest due first.
 select m.id::text from miss m
 where m.due_at <= %(now)s and m.state = 'open'
-  and not exists (select from pgqueuer where dedupe_key = 'miss:' || m.id and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'miss:' || m.id)
 order by m.due_at limit %(limit)s
 
 -- name: get_miss

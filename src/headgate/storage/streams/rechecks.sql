@@ -10,8 +10,7 @@ set seq = r.seq + 1, reason = excluded.reason, attempts = 0, asked_at = excluded
 -- Due rechecks without a job, the longest due first.
 select r.channel_id || '/' || r.message_key from recheck r
 where r.due_at <= %(now)s
-  and not exists (select from pgqueuer where dedupe_key = 'recheck:' || r.channel_id || '/' || r.message_key
-                  and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'recheck:' || r.channel_id || '/' || r.message_key)
 order by r.due_at limit %(limit)s
 
 -- name: get_recheck

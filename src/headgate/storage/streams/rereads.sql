@@ -55,7 +55,7 @@ where a.state = 'active'
   and exists (select from reread r join stream s on s.channel_id = r.channel_id
               where s.reader_id = a.id and r.due_at <= %(now)s
                 and headgate_rereadable(s.channel_id, a.id, %(now)s))
-  and not exists (select from pgqueuer where dedupe_key = 'reread:' || a.id and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'reread:' || a.id)
 order by a.id limit %(limit)s
 
 -- name: get_next_reread

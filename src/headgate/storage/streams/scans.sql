@@ -2,8 +2,7 @@
 -- Scans whose next page is due and that have no job, the longest due first.
 select s.channel_id::text from scan s
 where s.status in ('QUEUED', 'RUNNING') and s.due_at <= %(now)s
-  and not exists (select from pgqueuer where dedupe_key = 'scan:' || s.channel_id
-                  and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'scan:' || s.channel_id)
 order by s.due_at limit %(limit)s
 
 -- name: insert_scans

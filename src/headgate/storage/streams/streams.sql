@@ -3,7 +3,7 @@
 select a.id::text from account a
 where a.state = 'active'
   and exists (select from stream s where s.reader_id = a.id and s.due_at <= %(now)s)
-  and not exists (select from pgqueuer where dedupe_key = 'check:' || a.id and status in ('queued', 'picked'))
+  and not exists (select from live_job where dedupe_key = 'check:' || a.id)
 order by a.id limit %(limit)s
 
 -- name: list_next_streams
