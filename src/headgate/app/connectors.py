@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.util import find_spec
+from typing import Protocol, cast
 
 from headgate.connectors.protocol import Connector
-from headgate.kernel.clock import RealClock
+from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.settings import Settings
+
+CONNECTORS: Mapping[str, tuple[str, ...]] = {
+    "feeds": ("feedparser", "httpx"),
+    "mangadex": ("httpx",),
+}
+"""The folders under `connectors`, each with a `connect` function, and the libraries they need."""
+
+
+class ConnectorFolder(Protocol):
+    """What the package of a connector offers."""
+
+    def connect(self, settings: Settings, clock: Clock) -> Connector: ...
 
 
 def load_connectors(settings: Settings) -> Mapping[str, Connector]:
     """Return the connectors that can be used here, by platform.
 
-    What servers say of time is of the real world, at any speed of ours.
+    They get the real clock even in a demo, because servers state times of the real world.
     """
-    connectors: dict[str, Connector] = {}
-    if _installed("feedparser", "httpx"):
-        from headgate.connectors.feeds import FeedBounds, FeedsConnector
-
-        feeds = settings.feeds
-        bounds = FeedBounds(
-            feeds.timeout_s,
-            feeds.max_bytes,
-            feeds.user_agent,
-            feeds.allow_private,
-            feeds.per_minute,
-            feeds.max_entries,
+    return {
+        platform: cast("ConnectorFolder", import_module(f"headgate.connectors.{platform}")).connect(
+            settings, RealClock()
         )
-        connectors["feeds"] = FeedsConnector(bounds, RealClock())
-    if _installed("httpx"):
-        from headgate.connectors.mangadex import MangaDexConnector
-
-        connectors["mangadex"] = MangaDexConnector(settings.mangadex, RealClock())
-    return connectors
-
-
-def _installed(*libraries: str) -> bool:
-    return all(find_spec(library) is not None for library in libraries)
+        for platform, libraries in CONNECTORS.items()
+        if all(find_spec(library) is not None for library in libraries)
+    }

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, Self, cast, get_args
+from typing import Any, Literal, Self, cast, get_args, get_type_hints
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
@@ -234,18 +234,7 @@ class Settings:
 
 
 SECTIONS: dict[str, type[Section]] = {
-    "data": DataSettings,
-    "database": DatabaseSettings,
-    "log": LogSettings,
-    "web": WebSettings,
-    "jobs": JobsSettings,
-    "intake": IntakeSettings,
-    "series": SeriesSettings,
-    "outflow": OutflowSettings,
-    "feeds": FeedsSettings,
-    "mangadex": MangaDexSettings,
-    "notify": NotifySettings,
-    "demo": DemoSettings,
+    name: kind for name, kind in get_type_hints(Settings).items() if name != "origins"
 }
 
 

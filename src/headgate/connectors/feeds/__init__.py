@@ -8,5 +8,21 @@ discovery    the feeds that a web page names
 
 from headgate.connectors.feeds.connector import FeedsConnector
 from headgate.connectors.feeds.fetching import FeedBounds
+from headgate.kernel.clock import Clock
+from headgate.kernel.settings import Settings
 
-__all__ = ["FeedBounds", "FeedsConnector"]
+__all__ = ["FeedBounds", "FeedsConnector", "connect"]
+
+
+def connect(settings: Settings, clock: Clock) -> FeedsConnector:
+    """Return the connector that the settings describe."""
+    feeds = settings.feeds
+    bounds = FeedBounds(
+        feeds.timeout_s,
+        feeds.max_bytes,
+        feeds.user_agent,
+        feeds.allow_private,
+        feeds.per_minute,
+        feeds.max_entries,
+    )
+    return FeedsConnector(bounds, clock)
