@@ -323,3 +323,13 @@ async def test_calls_are_counted_by_day_as_the_last_day_counts_them(lanes: Lanes
         days = await tx.raw("select kind, sum(calls)::int as calls from lane_day group by kind", [])
     assert row.used_today == 4
     assert days == [{"kind": "send", "calls": 4}]
+
+
+async def test_a_plan_says_whether_its_calls_are_counted_by_day(lanes: Lanes, database: Database) -> None:
+    plan = LanePlan("list", Pace(60, burst=3), by_day=False)
+    await lanes.ensure("host:feeds/example.org", [plan], established=True)
+    await lanes.acquire("host:feeds/example.org", "list")
+    async with database.transaction() as tx:
+        (row,) = await list_lanes(tx, owner="host:feeds/example.org")
+        assert await tx.raw("select from lane_day", []) == []
+    assert row.used_today == 1

@@ -107,6 +107,8 @@ class LanePlan:
     kind: str
     pace: Pace
     shared: str | None = None
+    by_day: bool = True
+    """Its calls are counted by day, for people to see."""
 
 
 def warm_limit(pace: Pace, *, established: bool, warm_days: int) -> float:

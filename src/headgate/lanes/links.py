@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 from uuid import UUID
 
@@ -84,7 +84,8 @@ class Links:
     def host_plans(self, platform: str) -> list[LanePlan]:
         """Return the lanes that a host of a platform gets."""
         lanes = self.manifest(platform).lanes
-        return plan_lanes({kind: lane for kind, lane in lanes.items() if kind in HOST_KINDS})
+        plans = plan_lanes({kind: lane for kind, lane in lanes.items() if kind in HOST_KINDS})
+        return [replace(plan, by_day=False) for plan in plans]
 
     def host_of(self, platform: str, listing: str) -> str:
         """Return the host that answers for a listing."""

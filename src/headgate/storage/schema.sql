@@ -624,8 +624,7 @@ begin
                 uses = one.uses
             where owner = caller and kind = one.kind;
         end loop;
-        -- Only what accounts call is shown by day.
-        if left(caller, 5) <> 'host:' then
+        if one.by_day then
             insert into lane_day as d (owner, kind, day, calls)
             values (caller, call_kind, (at at time zone 'UTC')::date, granted)
             on conflict (owner, kind, day) do update set calls = d.calls + excluded.calls;
@@ -950,6 +949,7 @@ CREATE TABLE lane (
     owner text NOT NULL,
     kind text NOT NULL,
     shared text,
+    by_day boolean NOT NULL DEFAULT true,
     ceiling double precision NOT NULL,
     burst integer NOT NULL,
     daily_cap integer,

@@ -166,7 +166,11 @@ async def signal_limit(
 async def insert_lanes(tx: Tx, *, owners: Sequence[str], plans: Sequence[LanePlan], established: bool) -> int:
     """Set up the lanes that owners lack; those that exist stay as they are."""
     return await tx.execute(
-        Q["insert_lanes"], owners=list(owners), established=established, **_columns(plans)
+        Q["insert_lanes"],
+        owners=list(owners),
+        established=established,
+        by_days=[plan.by_day for plan in plans],
+        **_columns(plans),
     )
 
 

@@ -44,15 +44,16 @@ returning l.kind, l.epoch, l.rate
 -- name: insert_lanes
 -- A lane that exists keeps its state; `change_lanes` brings its settings up to date.
 insert into lane (
-    owner, kind, shared, ceiling, burst, daily_cap, established,
+    owner, kind, shared, by_day, ceiling, burst, daily_cap, established,
     rate, rate_at, rate_cause, tat, cool_until, use_slot
 )
 select
-    o.owner, w.kind, w.shared, w.ceiling, w.burst, w.daily_cap, %(established)s,
+    o.owner, w.kind, w.shared, w.by_day, w.ceiling, w.burst, w.daily_cap, %(established)s,
     lane_limit(w.ceiling, %(established)s, 0), m.at, 'created', m.at, m.at, lane_slot(m.at)
 from unnest(
-    %(kinds)s::text[], %(ceilings)s::float8[], %(bursts)s::int[], %(daily_caps)s::int[], %(shareds)s::text[]
-) as w (kind, ceiling, burst, daily_cap, shared)
+    %(kinds)s::text[], %(ceilings)s::float8[], %(bursts)s::int[], %(daily_caps)s::int[], %(shareds)s::text[],
+    %(by_days)s::boolean[]
+) as w (kind, ceiling, burst, daily_cap, shared, by_day)
 cross join unnest(%(owners)s::text[]) as o (owner)
 cross join (select headgate_real_now() as at) as m
 order by o.owner, w.kind

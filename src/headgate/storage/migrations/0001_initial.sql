@@ -188,6 +188,8 @@ create table lane (
     kind text not null,
     -- The lane of the same owner that this kind draws on as well.
     shared text,
+    -- Its calls are counted by day, for people to see.
+    by_day boolean not null default true,
     ceiling double precision not null check (ceiling > 0 and ceiling <= 60000000),
     -- One call of the burst would leave no room for a call that is made a moment late.
     burst int not null check (burst >= 2),
@@ -414,8 +416,7 @@ begin
                 uses = one.uses
             where owner = caller and kind = one.kind;
         end loop;
-        -- Only what accounts call is shown by day.
-        if left(caller, 5) <> 'host:' then
+        if one.by_day then
             insert into lane_day as d (owner, kind, day, calls)
             values (caller, call_kind, (at at time zone 'UTC')::date, granted)
             on conflict (owner, kind, day) do update set calls = d.calls + excluded.calls;
