@@ -27,7 +27,7 @@ LONG = (
 )
 SUMMARY = (
     "Delivery window closed at 18:00 (Asia/Kuala_Lumpur). 118 of 200 groups delivered. This account is at"
-    " capacity for this fan-out — consider sending the remainder from another paired account."
+    " capacity for this run; consider sending the rest from another account."
 )
 WHOLE_DAY = Window(0, 1440, "Asia/Kuala_Lumpur")
 

@@ -80,7 +80,7 @@ def test_a_removed_account_leaves_its_channels(ledger: Ledger) -> None:
     )
     assert ledger.rows("select reader_id from stream") == [{"reader_id": None}]
     assert ledger.values("select owner from lane union all select owner from secret") == []
-    assert "nobody reads it" in ledger.said("channel", "list")
+    assert "no account" in ledger.said("channel", "list")
 
 
 def test_the_list_counts_sends_from_the_lane(ledger: Ledger) -> None:

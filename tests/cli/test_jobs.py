@@ -127,9 +127,9 @@ def test_the_list_can_be_narrowed(book: Book) -> None:
 def test_the_list_for_machines_is_whole(book: Book) -> None:
     book.bury(FIRST)
     document = json.loads(run("list", "--json").stdout)
-    assert sorted(document) == ["completed", "counts", "dead", "queued"]
-    assert document["dead"][0]["id"] == str(FIRST)
-    assert document["dead"][0]["stack"] == "Traceback: somewhere deep\n"
+    assert sorted(document) == ["completed", "counts", "failed", "queued"]
+    assert document["failed"][0]["id"] == str(FIRST)
+    assert document["failed"][0]["stack"] == "Traceback: somewhere deep\n"
 
 
 def test_a_cancelled_job_is_gone_and_its_end_is_listed(book: Book) -> None:
@@ -279,7 +279,7 @@ def test_a_long_message_is_one_short_line_in_the_list(capsys: pytest.CaptureFixt
         first_tried_at=NOON,
         died_at=NOON,
     )
-    overview = jobs_tables.Overview(counts=[], queued=None, dead=[letter], completed=None)
+    overview = jobs_tables.Overview(counts=[], queued=None, failed=[letter], completed=None)
     jobs_tables.print_overview(overview, real_now=NOON, now=NOON + timedelta(days=3))
     (row,) = [line for line in capsys.readouterr().out.splitlines() if "ingest" in line]
     assert "Transient: two lines two lines" in row

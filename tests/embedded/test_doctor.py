@@ -282,7 +282,7 @@ def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
     [
         ('FATAL:  password authentication failed for user "x"', "Correct the user and password"),
         ("failed to resolve host 'nowhere'", "Correct the host name"),
-        ("connection timeout expired", "See whether a firewall"),
+        ("connection timeout expired", "Check for a firewall"),
         ("FATAL:  sorry, too many clients already", "Raise max_connections"),
         ("something new", "Check the server"),
     ],

@@ -167,7 +167,7 @@ async def test_a_key_that_makes_no_sense_is_a_dead_letter(lab: Lab) -> None:
     async with lab.database.transaction() as tx:
         (letter,) = await list_dead_letters(tx)
     assert letter.error_class == "Malformed"
-    assert "'seven' is no key" in letter.message
+    assert "'seven' is not a key" in letter.message
 
 
 @pytest.mark.parametrize("ending", ["success", "effects", "group", "failure", "death", "wait"])

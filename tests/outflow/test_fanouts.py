@@ -87,8 +87,7 @@ async def test_a_run_that_meets_the_close_of_its_window_stops_and_says_so(theatr
     (summary,) = outcome.summaries
     assert summary.startswith(
         f"Delivery window closed at 08:10 (UTC). {outcome.messages} of 450 groups delivered."
-        " This account is at capacity for this fan-out — consider sending the remainder from another"
-        " paired account."
+        " This account is at capacity for this run; consider sending the rest from another account."
     )
     assert f"{450 - outcome.messages} skipped (delivery window closed)" in summary
     assert 398 <= outcome.messages <= 403

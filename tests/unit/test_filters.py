@@ -156,7 +156,7 @@ def test_verdicts(candidate: Candidate, settings: dict[str, Any], expected: str)
         ({"extensions": ["a/b"]}, "extensions must be like zip or tar.gz (it is 'a/b')."),
         ({"extensions": ["zip"] * 201}, "extensions"),
         ({"authors": [" "]}, "authors must have 1 to 200 characters"),
-        ({"link_patterns": ["re:("]}, "link_patterns is no regular expression"),
+        ({"link_patterns": ["re:("]}, "link_patterns is not a regular expression"),
         ({"bots": "perhaps"}, "bots should be a valid boolean"),
         ({"mimetypes": []}, "There is no setting mimetypes."),
     ],

@@ -21,10 +21,7 @@ from headgate.domain.reminders.run_results import (
 
 KL = "Asia/Kuala_Lumpur"
 CLOSED = "Delivery window closed at 18:00 (Asia/Kuala_Lumpur). 412 of 1000 groups delivered."
-CAPACITY = (
-    "This account is at capacity for this fan-out — "
-    "consider sending the remainder from another paired account."
-)
+CAPACITY = "This account is at capacity for this run; consider sending the rest from another account."
 
 
 CUT_OFF = Ending(

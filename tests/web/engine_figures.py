@@ -65,9 +65,9 @@ ENGINE = [
     Figure(
         "failed jobs",
         {
-            JOBS: (total(by_kind("dead")), lambda shown: len(shown["dead"])),
+            JOBS: (total(by_kind("failed")), lambda shown: len(shown["failed"])),
             PAGE: lambda page: len(page.texts(r'(<tr id="letter-)')),
-            DOCTOR: said("failed jobs", r"(\d+) pieces of work"),
+            DOCTOR: said("failed jobs", r"(\d+) jobs failed"),
             METRICS: lambda shown: shown.gauge("headgate_dead_letters_open"),
         },
     ),

@@ -242,7 +242,9 @@ STREAM = [
         "dead letters of the stream",
         {
             EXPLAIN: lambda one: len(one["failed_jobs"]),
-            "headgate jobs list": lambda shown: sum(one["states"].get("dead", 0) for one in shown["counts"]),
+            "headgate jobs list": lambda shown: sum(
+                one["states"].get("failed", 0) for one in shown["counts"]
+            ),
             "/jobs": lambda page: len(page.texts(r'(<tr id="letter-)')),
         },
     ),

@@ -95,7 +95,7 @@ def waiting_on_page(page: Page) -> int:
 
 def open_sites(shown: dict[str, Any]) -> int:
     (sites,) = [check for check in shown["checks"] if check["name"] == "sites"]
-    return int(sites["message"].startswith("Left alone"))
+    return int(sites["message"].startswith("Resting"))
 
 
 TOLD_OF = [

@@ -56,13 +56,13 @@ def failed(name: str, error: UserError) -> Check:
 def check_folder(folder: Path) -> Check:
     """Look whether files can be made there, or in the nearest folder above that exists; makes none."""
     place = nearest_existing(folder)
-    remedy = "Fix its permissions, or set HEADGATE_DATA_DIR to a folder of yours."
+    remedy = "Fix its permissions, or set HEADGATE_DATA_DIR to your own folder."
     if not place.is_dir():
         return Check("data folder", "fail", f"{place} is not a folder.", remedy)
     if not os.access(place, os.W_OK | os.X_OK):
         return Check("data folder", "fail", f"{place} cannot be written to.", remedy)
     if place != folder:
-        return Check("data folder", "ok", f"{folder} will be made at the first start.")
+        return Check("data folder", "ok", f"{folder} will be created at the first start.")
     return Check("data folder", "ok", f"{folder} can be written to.")
 
 
@@ -92,16 +92,16 @@ def check_key_file(path: Path) -> Check:
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
-        return Check("key file", "skip", "There is none yet; it is made with the first secret.")
+        return Check("key file", "skip", "There is none yet; it is created with the first secret.")
     except OSError as error:
         return Check(
-            "key file", "fail", f"{path} cannot be read: {error.strerror}.", "Mend the folder's permissions."
+            "key file", "fail", f"{path} cannot be read: {error.strerror}.", "Fix the folder's permissions."
         )
     if mode & 0o077:
         return Check(
             "key file", "fail", f"{path} has mode {mode:o}: others can read the key.", f"chmod 600 {path}"
         )
-    return Check("key file", "ok", "Only its owner can read it. Keep a copy apart from the backups.")
+    return Check("key file", "ok", "Only its owner can read it. Keep a copy separate from the backups.")
 
 
 def check_port(host: str, port: int) -> Check:
@@ -131,7 +131,7 @@ def _judge_taken_port(host: str, port: int, *, answer: str) -> Check:
         "web port",
         "warn",
         f"Another program listens on {host} port {port}.",
-        "Headgate will take the next free port and say so; set HEADGATE_WEB_PORT to choose one, or stop the"
+        "Headgate will use the next free port and say so; set HEADGATE_WEB_PORT to choose one, or stop the"
         " other program.",
     )
 
@@ -158,7 +158,7 @@ def explain_unreachable(reason: str) -> Check:
         "name or service": "Correct the host name in HEADGATE_DATABASE_URL.",
         "refused": "Start the server, or correct host and port in HEADGATE_DATABASE_URL.",
         "no such file": "Start the server, or correct the socket's folder in HEADGATE_DATABASE_URL.",
-        "timeout": "See whether a firewall is between, or correct host and port in HEADGATE_DATABASE_URL.",
+        "timeout": "Check for a firewall in between, or correct host and port in HEADGATE_DATABASE_URL.",
         "too many": "Raise max_connections on the server, or lower HEADGATE_DATABASE_POOL_SIZE.",
     }
     fallback = "Check the server and HEADGATE_DATABASE_URL."
@@ -217,7 +217,7 @@ def judge_schema(status: SchemaStatus) -> Check:
         "migrations",
         "warn",
         f"Not yet applied: {pending or 'the engine’s own tables'}.",
-        "Run `headgate db migrate`; `headgate up` does so by itself.",
+        "Run `headgate db migrate`; `headgate up` does so automatically.",
     )
 
 
@@ -228,8 +228,8 @@ def judge_engine(vitals: EngineVitals) -> list[Check]:
         engine = Check(
             "engine",
             "warn",
-            f"{vitals.stale} jobs belong to workers that are silent.",
-            "Start a worker (`headgate up` or `headgate worker`): it takes them over by itself.",
+            f"{vitals.stale} jobs belong to workers that stopped responding.",
+            "Start a worker (`headgate up` or `headgate worker`): it takes them over.",
         )
     elif late:
         engine = Check(
@@ -243,7 +243,7 @@ def judge_engine(vitals: EngineVitals) -> list[Check]:
         letters = Check(
             "failed jobs",
             "warn",
-            f"{vitals.dead_letters} pieces of work gave up.",
+            f"{vitals.dead_letters} jobs failed for good.",
             "See them with `headgate jobs list`; retry or discard each.",
         )
     return [engine, letters]
@@ -289,18 +289,18 @@ def judge_hosts(hosts: list[HostState]) -> Check:
             "sites",
             "warn",
             f"Asked us to wait (429): {_named(limiting)}.",
-            "They are asked again by themselves, after a day at most; `headgate hosts` says when. If it comes"
+            "They are checked again automatically, within a day; `headgate hosts` says when. If it comes"
             " often, ask them less: `headgate hosts pace SITE N`.",
         )
     if not away:
-        return Check("sites", "ok", "None is left alone." if hosts else "No feed and no series is followed.")
-    named = "; ".join(f"{host.name} ({host.error_message or 'no reason is known'})" for host in away[:5])
+        return Check("sites", "ok", "No site is resting." if hosts else "There are no feeds or series.")
+    named = "; ".join(f"{host.name} ({host.error_message or 'reason unknown'})" for host in away[:5])
     more = f", and {len(away) - 5} more" if len(away) > 5 else ""
     return Check(
         "sites",
         "warn",
-        f"Left alone for a while, because they do not answer: {named}{more}.",
-        "They are tried again by themselves; `headgate hosts --troubled` says when, `headgate series check`"
+        f"Resting because they do not answer: {named}{more}.",
+        "They are retried automatically; `headgate hosts --troubled` says when, `headgate series check`"
         " tries now.",
     )
 
@@ -320,5 +320,5 @@ def judge_listings(odd: list[OddListing], troubled: list[TroubledListing]) -> Ch
         findings.append(named + (f", and {len(odd) - 5} more." if len(odd) > 5 else "."))
         remedies.append("Entries are recognised by link and title. Of two feeds at one address, remove one.")
     if not findings:
-        return Check("feeds", "ok", "All are read whole, and none changes the IDs of its entries.")
+        return Check("feeds", "ok", "All are read in full, and none changes the IDs of its entries.")
     return Check("feeds", "warn", " ".join(findings), " ".join(remedies))

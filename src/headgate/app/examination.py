@@ -1,4 +1,4 @@
-"""The whole examination of `headgate doctor`: nothing is made or mended, and no service need run."""
+"""All checks of `headgate doctor`: it changes nothing, and Headgate need not be running."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def _why_not_ask(settings: Settings, *, healthy: bool) -> str:
     if server.is_running():
         return ""
     if not server.exists():
-        return "There is no embedded database yet; `headgate up` makes it."
-    return "" if healthy else "The embedded database is not started on a folder without room or rights."
+        return "There is no embedded database yet; `headgate up` creates it."
+    return "" if healthy else "The embedded database is not started: its folder lacks space or permissions."
 
 
 async def _examine_database(settings: Settings, clock: Clock) -> list[Check]:
@@ -101,7 +101,7 @@ async def _examine_schema(url: str, tx: Tx, settings: Settings, clock: Clock) ->
         return [failed("migrations", error)]
     schema = judge_schema(status)
     if not status.current:
-        return [schema, Check("engine", "skip", "Asked only of a schema that is up to date.")]
+        return [schema, Check("engine", "skip", "Checked only when the schema is up to date.")]
     engine = await get_engine_vitals(tx, silent_s=settings.jobs.heartbeat_timeout_s)
     accounts = judge_accounts(await list_troubled_accounts(tx))
     schedule = judge_schedule(await count_forgotten(tx))

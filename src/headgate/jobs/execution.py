@@ -123,7 +123,7 @@ class Execution:
         try:
             key = kind.parse_key(picked.key)
         except ValueError as error:
-            raise Malformed(f"{picked.key!r} is no key of the kind {picked.kind!r}: {error}") from error
+            raise Malformed(f"{picked.key!r} is not a key of the kind {picked.kind!r}: {error}") from error
         return Job(
             claim=picked.claim,
             kind=picked.kind,

@@ -1,4 +1,4 @@
-"""`headgate jobs`: look at jobs and dead letters, and decide what becomes of them."""
+"""`headgate jobs`: list jobs; retry or discard failed ones."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def list_jobs(
     *,
     kind: KindOption = None,
     queued: Annotated[bool, typer.Option("--queued", help="Queued and running jobs.")] = False,
-    dead: Annotated[bool, typer.Option("--failed", help="Open failed jobs.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Open failed jobs.")] = False,
     completed: Annotated[bool, typer.Option("--completed", help="Recently finished jobs.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum rows of each kind.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List queued, running, failed and recently finished jobs."""
-    everything = not (queued or dead or completed)
+    everything = not (queued or failed or completed)
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
@@ -57,8 +57,8 @@ def list_jobs(
                     kind=kind,
                 ),
                 queued=await engine.list_jobs(tx, kind=kind, limit=limit) if queued or everything else None,
-                dead=await dead_letters.list_dead_letters(tx, kind=kind, limit=limit)
-                if dead or everything
+                failed=await dead_letters.list_dead_letters(tx, kind=kind, limit=limit)
+                if failed or everything
                 else None,
                 completed=await engine.list_completed(tx, kind=kind, limit=limit)
                 if completed or everything

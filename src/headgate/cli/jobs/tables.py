@@ -1,4 +1,4 @@
-"""Jobs and dead letters as tables that fit a terminal of 80 columns."""
+"""Jobs and failed jobs as tables that fit a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Overview:
 
     counts: list[KindCounts]
     queued: list[QueuedJob] | None
-    dead: list[DeadLetter] | None
+    failed: list[DeadLetter] | None
     completed: list[EndedJob] | None
 
     def as_document(self) -> dict[str, Any]:
-        parts = {"queued": self.queued, "dead": self.dead, "completed": self.completed}
+        parts = {"queued": self.queued, "failed": self.failed, "completed": self.completed}
         return {"counts": self.counts, **{name: part for name, part in parts.items() if part is not None}}
 
 
@@ -58,7 +58,7 @@ def sum_up(
     for depth in depths:
         add(depth.kind, word_of(depth.status), depth.depth)
     for one in letters:
-        add(one.kind, "dead", one.letters)
+        add(one.kind, "failed", one.letters)
     for jobs in ended:
         add(jobs.kind, word_of(jobs.status), jobs.jobs)
     return [found[name] for name in sorted(found)]
@@ -78,14 +78,14 @@ def print_overview(overview: Overview, *, real_now: datetime, now: datetime) -> 
     _print_counts(overview.counts)
     if overview.queued is not None:
         _print_queued(overview.queued, now=real_now)
-    if overview.dead is not None:
-        _print_dead(overview.dead, now=now)
+    if overview.failed is not None:
+        _print_failed(overview.failed, now=now)
     if overview.completed is not None:
         _print_completed(overview.completed, now=real_now)
 
 
 def _print_counts(counts: Sequence[KindCounts]) -> None:
-    states = ["queued", "running", "held", "dead", "done", "failed try", "cancelled"]
+    states = ["queued", "running", "held", "failed", "done", "failed try", "cancelled"]
     print_table(
         ["kind", *states],
         [[one.kind, *(one.states.get(state, 0) or "·" for state in states)] for one in counts],
@@ -120,7 +120,7 @@ def _when(job: QueuedJob, now: datetime) -> str:
     return relative(max(job.created_at, job.not_before_at), now)
 
 
-def _print_dead(letters: Sequence[DeadLetter], *, now: datetime) -> None:
+def _print_failed(letters: Sequence[DeadLetter], *, now: datetime) -> None:
     print_table(
         ["letter", "kind", "key", "why", "died"],
         [
@@ -195,7 +195,7 @@ def _error_of(line: LogLine) -> str:
 
 
 def print_letter(letter: DeadLetter, *, now: datetime) -> None:
-    """Print everything about a dead letter."""
+    """Print everything about a failed job."""
     facts: list[tuple[str, object]] = [
         ("letter", letter.id),
         ("kind", letter.kind),

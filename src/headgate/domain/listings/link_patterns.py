@@ -28,7 +28,7 @@ def check_link_pattern(pattern: str) -> str:
     try:
         _compiled(pattern)
     except re2.error as error:
-        raise ValueError(f"is no regular expression that can be used here: {_reason(error)}") from None
+        raise ValueError(f"is not a regular expression that can be used here: {_reason(error)}") from None
     return pattern
 
 

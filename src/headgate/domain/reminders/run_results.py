@@ -13,10 +13,7 @@ PartState = Literal["planned", "sending", "sent", "failed", "uncertain"]
 SkipReason = Literal["window_closed", "cancelled", "passed_on"]
 """Why a delivery was skipped."""
 
-_AT_CAPACITY = (
-    "This account is at capacity for this fan-out — "
-    "consider sending the remainder from another paired account."
-)
+_AT_CAPACITY = "This account is at capacity for this run; consider sending the rest from another account."
 _MAX_ERRORS = 5
 
 

@@ -169,8 +169,7 @@ def _check(source: NewSource) -> NewSource:
             title = TitlePattern(pattern).series_title
         elif source.needs_series:
             raise UserError(
-                f"{source.found.title or mask_url(source.found.key)} is a feed, and does not say which series"
-                " it brings.",
+                f"{source.found.title or mask_url(source.found.key)} is a feed and does not name a series.",
                 remedy="Give the series a title, or a pattern if only some entries are its chapters; or add"
                 " it as a feed.",
                 command="headgate feed add ADDRESS",
