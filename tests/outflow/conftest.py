@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from notification_bench import NewsBench, build_news_bench
 from plans_bench import PlansBench, build_plans_bench
 from receiver import Receiver, receiving
-from telling_bench import TellingBench, build_telling_bench
 
 from headgate.storage.database import Database
 
@@ -27,5 +27,5 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def telling(database: Database, receiver: Receiver, tmp_path: Path) -> TellingBench:
-    return build_telling_bench(database, receiver, tmp_path)
+def telling(database: Database, receiver: Receiver, tmp_path: Path) -> NewsBench:
+    return build_news_bench(database, receiver, tmp_path)

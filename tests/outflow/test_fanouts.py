@@ -96,7 +96,7 @@ async def test_a_run_that_meets_the_close_of_its_window_stops_and_says_so(theatr
 async def test_capacity_is_not_blamed_when_the_run_was_paused_until_the_close(theatre: Theatre) -> None:
     async def pause(fanout: Fanout) -> None:
         (row,) = await fanout.rows("select id from run")
-        async with fanout.context.transaction() as tx:
+        async with fanout.person_db.transaction() as tx:
             await controls.pause(tx, row["id"])
 
     window = Window(8 * 60, 8 * 60 + 5, "UTC")
@@ -173,7 +173,7 @@ async def test_runs_of_one_account_take_turns_and_a_waiting_one_holds_no_slot(th
     async def begin_another(fanout: Fanout) -> None:
         (row,) = await fanout.rows("select reminder_id from run")
         now = fanout.stage.now()
-        async with fanout.context.transaction() as tx:
+        async with fanout.person_db.transaction() as tx:
             await make_run(
                 tx, row["reminder_id"], trigger="person", fire_at=now, now=now, ids=fanout.ids, beside=True
             )
@@ -223,7 +223,7 @@ async def test_groups_at_once_are_an_accounts_own_setting(theatre: Theatre) -> N
 
     async def one_group(fanout: Fanout) -> None:
         (row,) = await fanout.rows("select id from account where name = 'main'")
-        async with fanout.context.transaction() as tx:
+        async with fanout.person_db.transaction() as tx:
             await set_group_concurrency(tx, row["id"], 1)
 
     script = FanoutScript(targets=60, parts=ONE, accounts=("main", "second"))
@@ -297,7 +297,7 @@ async def test_pausing_resuming_and_cancelling_take_effect_within_seconds(theatr
         async def do(fanout: Fanout) -> None:
             (row,) = await fanout.rows("select id from run")
             now = fanout.stage.now()
-            async with fanout.context.transaction() as tx:
+            async with fanout.person_db.transaction() as tx:
                 if how == "pause":
                     await controls.pause(tx, row["id"])
                 elif how == "resume":

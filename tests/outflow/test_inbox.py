@@ -6,7 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from telling_bench import Entry, TellingBench
+from notification_bench import Entry, NewsBench
 
 from headgate.domain.errors import UserError
 from headgate.outflow.notifications import follows, inbox, reading
@@ -17,7 +17,7 @@ from headgate.storage.notifications.notification_settings import NotificationSet
 from headgate.storage.notifications.notifications import NEWEST, NotificationCursor
 
 
-async def told_of(telling: TellingBench, *entries: Entry | str) -> tuple[UUID, UUID, UUID]:
+async def told_of(telling: NewsBench, *entries: Entry | str) -> tuple[UUID, UUID, UUID]:
     """Let a user who follows a series be told of chapters."""
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
@@ -26,26 +26,26 @@ async def told_of(telling: TellingBench, *entries: Entry | str) -> tuple[UUID, U
     return user, series, source
 
 
-async def chapter(telling: TellingBench, number: str) -> UUID:
+async def chapter(telling: NewsBench, number: str) -> UUID:
     (chapter_id,) = await telling.values("select id from chapter where number = $1", number)
     return chapter_id
 
 
-async def unread(telling: TellingBench, user: UUID) -> str:
+async def unread(telling: NewsBench, user: UUID) -> str:
     return (await telling.do(lambda tx: inbox.count_unread(tx, user_id=user))).text
 
 
-async def read(telling: TellingBench, user: UUID, number: str) -> None:
+async def read(telling: NewsBench, user: UUID, number: str) -> None:
     chapter_id = await chapter(telling, number)
     await telling.do(lambda tx: reading.mark_read_up_to(tx, chapter_id, user_id=user, now=telling.now))
 
 
-async def left(telling: TellingBench, user: UUID, *series: UUID) -> list[int]:
+async def left(telling: NewsBench, user: UUID, *series: UUID) -> list[int]:
     counts = await telling.do(lambda tx: reading.count_unread(tx, series, user_id=user))
     return [counts[one] for one in series]
 
 
-async def test_pages_hold_everything_once_newest_first(telling: TellingBench) -> None:
+async def test_pages_hold_everything_once_newest_first(telling: NewsBench) -> None:
     user, _, _ = await told_of(telling, *(str(number) for number in range(1, 8)))
     seen: list[str] = []
     below = NEWEST
@@ -57,7 +57,7 @@ async def test_pages_hold_everything_once_newest_first(telling: TellingBench) ->
     assert seen == [f"Chapter {number} · Asura" for number in range(7, 0, -1)]
 
 
-async def test_the_count_of_unread_stops_at_99(telling: TellingBench) -> None:
+async def test_the_count_of_unread_stops_at_99(telling: NewsBench) -> None:
     user, series, source = await told_of(telling, *(str(number) for number in range(99)))
     assert await unread(telling, user) == "99"
     await telling.publish(series, source, "100", "101")
@@ -65,7 +65,7 @@ async def test_the_count_of_unread_stops_at_99(telling: TellingBench) -> None:
     assert await unread(telling, user) == "99+"
 
 
-async def test_one_or_all_are_read_but_not_what_came_after_the_page(telling: TellingBench) -> None:
+async def test_one_or_all_are_read_but_not_what_came_after_the_page(telling: NewsBench) -> None:
     user, series, source = await told_of(telling, "1", "2", "3")
     page = await telling.do(lambda tx: inbox.list_page(tx, user_id=user))
     await telling.do(lambda tx: inbox.mark_read(tx, page[0].id, user_id=user, now=telling.now))
@@ -79,7 +79,7 @@ async def test_one_or_all_are_read_but_not_what_came_after_the_page(telling: Tel
     assert [one.body for one in open_ones] == ["Chapter 4 · Asura"]
 
 
-async def test_notifications_of_others_are_not_there(telling: TellingBench) -> None:
+async def test_notifications_of_others_are_not_there(telling: NewsBench) -> None:
     ada, _, _ = await told_of(telling, "1")
     bob = await telling.user("bob")
     (one,) = await telling.do(lambda tx: inbox.list_page(tx, user_id=ada))
@@ -89,7 +89,7 @@ async def test_notifications_of_others_are_not_there(telling: TellingBench) -> N
 
 
 async def test_reading_up_to_a_chapter_reads_its_notifications_and_those_before(
-    telling: TellingBench,
+    telling: NewsBench,
 ) -> None:
     user, series, _ = await told_of(telling, "1", "2", "3")
     await read(telling, user, "2")
@@ -101,7 +101,7 @@ async def test_reading_up_to_a_chapter_reads_its_notifications_and_those_before(
 
 @pytest.mark.parametrize(("number", "count"), [("1", 3), ("2", 2), ("3", 1)])
 async def test_marking_unread_from_a_chapter_goes_back_to_the_one_before(
-    telling: TellingBench, number: str, count: int
+    telling: NewsBench, number: str, count: int
 ) -> None:
     user, series, _ = await told_of(telling, "1", "2", "3")
     await read(telling, user, "3")
@@ -115,7 +115,7 @@ async def test_marking_unread_from_a_chapter_goes_back_to_the_one_before(
     assert await left(telling, user, series) == [count]
 
 
-async def test_only_chapters_that_some_source_still_has_are_left_to_read(telling: TellingBench) -> None:
+async def test_only_chapters_that_some_source_still_has_are_left_to_read(telling: NewsBench) -> None:
     user, series, source = await told_of(telling, "1", "2", Entry("2", group="Owls"), "3")
     other = await telling.series("Other")
     assert await left(telling, user, series, other) == [3, 0]
@@ -126,7 +126,7 @@ async def test_only_chapters_that_some_source_still_has_are_left_to_read(telling
 
 
 async def test_a_chapter_that_was_read_elsewhere_is_told_as_read_and_not_pushed(
-    telling: TellingBench,
+    telling: NewsBench,
 ) -> None:
     user, series, source = await told_of(telling, "1", "9")
     await telling.address(user)
@@ -139,13 +139,13 @@ async def test_a_chapter_that_was_read_elsewhere_is_told_as_read_and_not_pushed(
     assert page[0].body == "Chapter 5 · Asura"
 
 
-async def test_a_chapter_that_is_gone_cannot_be_read(telling: TellingBench) -> None:
+async def test_a_chapter_that_is_gone_cannot_be_read(telling: NewsBench) -> None:
     user = await telling.user()
     with pytest.raises(UserError, match="no such chapter"):
         await telling.do(lambda tx: reading.mark_read_up_to(tx, user, user_id=user, now=telling.now))
 
 
-async def test_what_was_read_long_ago_is_forgotten_and_never_told_again(telling: TellingBench) -> None:
+async def test_what_was_read_long_ago_is_forgotten_and_never_told_again(telling: NewsBench) -> None:
     user, series, _ = await told_of(telling, "1", "2")
     await read(telling, user, "1")
     await telling.rows("delete from reading")
@@ -161,7 +161,9 @@ async def test_what_was_read_long_ago_is_forgotten_and_never_told_again(telling:
     assert sorted(await telling.values("select title from notification")) == ["", "Solo Leveling"]
 
 
-async def test_follows_are_listed_changed_found_and_ended_by_their_owner_alone(telling: TellingBench) -> None:
+async def test_follows_are_listed_changed_found_and_ended_by_their_owner_alone(
+    telling: NewsBench,
+) -> None:
     ada, bob = await telling.user("ada"), await telling.user("bob")
     series, source = await telling.series(), await telling.source()
     ids = [await telling.follow(ada, one) for one in (series, source, "  Some   WORDS! ")]
@@ -195,7 +197,7 @@ async def test_follows_are_listed_changed_found_and_ended_by_their_owner_alone(t
     ],
 )
 async def test_a_follow_that_makes_no_sense_is_refused(
-    telling: TellingBench, subject: Subject, switches: Switches, reason: str
+    telling: NewsBench, subject: Subject, switches: Switches, reason: str
 ) -> None:
     user = await telling.user()
     with pytest.raises(UserError, match=reason):
@@ -214,7 +216,7 @@ async def test_a_follow_that_makes_no_sense_is_refused(
     ],
 )
 async def test_quiet_hours_that_make_no_sense_are_refused(
-    telling: TellingBench, settings: NotificationSettings, reason: str
+    telling: NewsBench, settings: NotificationSettings, reason: str
 ) -> None:
     user = await telling.user()
     with pytest.raises(UserError, match=reason):

@@ -7,7 +7,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from telling_bench import START, Entry, TellingBench
+from notification_bench import START, Entry, NewsBench
 
 from headgate.outflow.notifications import follows
 from headgate.outflow.notifications.notify import BATCH, create_notifications
@@ -16,7 +16,9 @@ from headgate.storage.notifications.follows import Switches
 LONG_AGO = START - timedelta(days=400)
 
 
-async def test_following_a_series_of_500_chapters_tells_nothing_of_the_past(telling: TellingBench) -> None:
+async def test_following_a_series_of_500_chapters_tells_nothing_of_the_past(
+    telling: NewsBench,
+) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
     past = [Entry(str(number), published_at=LONG_AGO + timedelta(hours=number)) for number in range(1, 501)]
@@ -29,7 +31,7 @@ async def test_following_a_series_of_500_chapters_tells_nothing_of_the_past(tell
     assert await telling.told() == ["Chapter 501 · Asura"]
 
 
-async def test_a_notification_says_what_is_new_and_where(telling: TellingBench) -> None:
+async def test_a_notification_says_what_is_new_and_where(telling: NewsBench) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
     await telling.publish(series, source, Entry("45.5", title="The Gate", volume="2", group="Night Owls"))
@@ -54,7 +56,7 @@ async def test_a_notification_says_what_is_new_and_where(telling: TellingBench) 
     assert await telling.values("select count(*) from news") == [0]
 
 
-async def test_several_at_once_are_told_in_the_order_of_the_chapters(telling: TellingBench) -> None:
+async def test_several_at_once_are_told_in_the_order_of_the_chapters(telling: NewsBench) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
     await telling.publish(series, source, "10", "9", "11", "9.5")
@@ -69,7 +71,7 @@ async def test_several_at_once_are_told_in_the_order_of_the_chapters(telling: Te
 
 @pytest.mark.parametrize(("per", "times"), [("chapter", 1), ("source", 2)])
 async def test_a_chapter_of_two_sources_is_told_once_or_per_source_if_asked(
-    telling: TellingBench, per: str, times: int
+    telling: NewsBench, per: str, times: int
 ) -> None:
     user, series = await telling.user(), await telling.series()
     first, second = await telling.source("Asura"), await telling.source("Flame")
@@ -81,7 +83,7 @@ async def test_a_chapter_of_two_sources_is_told_once_or_per_source_if_asked(
     assert await telling.told() == ["Chapter 45 · Asura", "Chapter 45 · Flame"][:times]
 
 
-async def test_an_event_of_a_source_and_a_number_happens_once(telling: TellingBench) -> None:
+async def test_an_event_of_a_source_and_a_number_happens_once(telling: NewsBench) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series, per="source")
     await telling.publish(series, source, Entry("45", group="Owls"), Entry("45", language="fr"))
@@ -91,7 +93,7 @@ async def test_an_event_of_a_source_and_a_number_happens_once(telling: TellingBe
     assert await telling.told() == ["Chapter 45 · Owls"]
 
 
-async def test_a_re_poll_tells_nothing(telling: TellingBench) -> None:
+async def test_a_re_poll_tells_nothing(telling: NewsBench) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
     for _ in range(3):
@@ -100,7 +102,7 @@ async def test_a_re_poll_tells_nothing(telling: TellingBench) -> None:
     assert len(await telling.told()) == 2
 
 
-async def test_several_follows_of_one_user_tell_once(telling: TellingBench) -> None:
+async def test_several_follows_of_one_user_tell_once(telling: NewsBench) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series, push=False)
     await telling.follow(user, source, in_app=False)
@@ -110,7 +112,7 @@ async def test_several_follows_of_one_user_tell_once(telling: TellingBench) -> N
     assert await telling.rows("select in_app, push from notification") == [{"in_app": True, "push": True}]
 
 
-async def test_one_follow_per_source_is_enough_to_be_told_per_source(telling: TellingBench) -> None:
+async def test_one_follow_per_source_is_enough_to_be_told_per_source(telling: NewsBench) -> None:
     user, series = await telling.user(), await telling.series()
     first, second = await telling.source("Asura"), await telling.source("Flame")
     await telling.follow(user, series)
@@ -122,7 +124,7 @@ async def test_one_follow_per_source_is_enough_to_be_told_per_source(telling: Te
     assert await telling.told() == ["Chapter 45 · Asura", "Chapter 45 · Flame"]
 
 
-async def test_what_was_told_per_source_is_not_told_again_per_chapter(telling: TellingBench) -> None:
+async def test_what_was_told_per_source_is_not_told_again_per_chapter(telling: NewsBench) -> None:
     user, series = await telling.user(), await telling.series()
     first, second = await telling.source("Asura"), await telling.source("Flame")
     follow_id = await telling.follow(user, series, per="source")
@@ -145,7 +147,7 @@ async def test_what_was_told_per_source_is_not_told_again_per_chapter(telling: T
     ],
 )
 async def test_languages_are_those_of_the_follow(
-    telling: TellingBench, wanted: tuple[str, ...], told: list[str] | None
+    telling: NewsBench, wanted: tuple[str, ...], told: list[str] | None
 ) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     if told is None:
@@ -177,7 +179,7 @@ async def test_languages_are_those_of_the_follow(
     ],
 )
 async def test_a_search_wants_all_its_words_to_begin_words_of_the_title(
-    telling: TellingBench, search: str, matches: bool | None
+    telling: NewsBench, search: str, matches: bool | None
 ) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     if matches is None:
@@ -190,7 +192,7 @@ async def test_a_search_wants_all_its_words_to_begin_words_of_the_title(
     assert bool(await telling.told()) is matches
 
 
-async def test_words_are_compared_without_case_in_any_alphabet(telling: TellingBench) -> None:
+async def test_words_are_compared_without_case_in_any_alphabet(telling: NewsBench) -> None:
     user, series, source = await telling.user(), await telling.series("Ünö: ÉLAN!"), await telling.source()
     await telling.follow(user, "élan ünö")
     await telling.publish(series, source, "1")
@@ -198,7 +200,7 @@ async def test_words_are_compared_without_case_in_any_alphabet(telling: TellingB
     assert len(await telling.told()) == 1
 
 
-async def test_what_was_published_before_the_follow_is_not_news(telling: TellingBench) -> None:
+async def test_what_was_published_before_the_follow_is_not_news(telling: NewsBench) -> None:
     series, source = await telling.series(), await telling.source()
     early, late = await telling.user("early"), await telling.user("late")
     await telling.follow(early, series)
@@ -210,7 +212,7 @@ async def test_what_was_published_before_the_follow_is_not_news(telling: Telling
     assert (len(await telling.told(early)), await telling.told(late)) == (1, [])
 
 
-async def test_following_again_keeps_since_when(telling: TellingBench) -> None:
+async def test_following_again_keeps_since_when(telling: NewsBench) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     first = await telling.follow(user, series)
     telling.clock.advance(3600)
@@ -220,7 +222,7 @@ async def test_following_again_keeps_since_when(telling: TellingBench) -> None:
     assert await telling.values("select push from notification") == [False]
 
 
-async def test_a_release_that_was_removed_meanwhile_is_not_told(telling: TellingBench) -> None:
+async def test_a_release_that_was_removed_meanwhile_is_not_told(telling: NewsBench) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
     await telling.publish(series, source, "45")
@@ -229,7 +231,7 @@ async def test_a_release_that_was_removed_meanwhile_is_not_told(telling: Telling
     assert (await telling.told(), await telling.values("select count(*) from news")) == ([], [0])
 
 
-async def test_more_than_a_batch_is_told_by_successors(telling: TellingBench) -> None:
+async def test_more_than_a_batch_is_told_by_successors(telling: NewsBench) -> None:
     users = [await telling.user(name) for name in ("ada", "bob")]
     series, source = await telling.series(), await telling.source()
     for user in users:
@@ -239,7 +241,7 @@ async def test_more_than_a_batch_is_told_by_successors(telling: TellingBench) ->
     assert [len(await telling.told(user)) for user in users] == [BATCH + 20] * 2
 
 
-async def test_news_without_a_job_is_found_by_the_tick(telling: TellingBench) -> None:
+async def test_news_without_a_job_is_found_by_the_tick(telling: NewsBench) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
     await telling.publish(series, source, "45")
@@ -248,7 +250,7 @@ async def test_news_without_a_job_is_found_by_the_tick(telling: TellingBench) ->
     assert len(await telling.told()) == 1
 
 
-async def test_nobody_is_told_of_what_others_follow(telling: TellingBench) -> None:
+async def test_nobody_is_told_of_what_others_follow(telling: NewsBench) -> None:
     ada, bob = await telling.user("ada"), await telling.user("bob")
     one, other, source = await telling.series(), await telling.series("Other"), await telling.source()
     await telling.follow(ada, one)
@@ -262,7 +264,7 @@ async def test_nobody_is_told_of_what_others_follow(telling: TellingBench) -> No
     )
 
 
-async def test_two_channels_that_tell_the_same_chapter_at_once_never_fail(telling: TellingBench) -> None:
+async def test_two_channels_that_tell_the_same_chapter_at_once_never_fail(telling: NewsBench) -> None:
     """Two hundred rounds: in each of them both have the same chapter to tell the same users."""
     rounds, followers = 200, 10
     series = await telling.series()
@@ -283,7 +285,7 @@ async def test_two_channels_that_tell_the_same_chapter_at_once_never_fail(tellin
 
 
 async def test_two_channels_of_one_series_never_wait_for_each_other_in_a_circle(
-    telling: TellingBench,
+    telling: NewsBench,
 ) -> None:
     """Whatever the order of their news, users and addresses are written in one order."""
     users: list[UUID] = []

@@ -9,7 +9,7 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from telling_bench import FAST, TellingBench
+from notification_bench import FAST, NewsBench
 
 from headgate.connectors.apprise_out import AppriseOut, scrub
 from headgate.domain.errors import UserError
@@ -17,7 +17,7 @@ from headgate.storage.notifications import notifications
 from headgate.storage.secrets import get_secret, open_vault
 
 
-async def test_an_address_is_sealed_and_only_its_service_is_shown(telling: TellingBench) -> None:
+async def test_an_address_is_sealed_and_only_its_service_is_shown(telling: NewsBench) -> None:
     user = await telling.user()
     address = await telling.address(user, "  My   phone ")
     shown = await telling.shown_address(address)
@@ -37,7 +37,7 @@ async def test_an_address_is_sealed_and_only_its_service_is_shown(telling: Telli
 
 
 @pytest.mark.parametrize("url", ["", "nonsense", "nonsense://x", "tgram://", "http:/x", "x" * 5000])
-async def test_what_is_no_address_is_refused_with_a_remedy(telling: TellingBench, url: str) -> None:
+async def test_what_is_no_address_is_refused_with_a_remedy(telling: NewsBench, url: str) -> None:
     user = await telling.user()
     with pytest.raises(UserError) as refused:
         await telling.addresses.add(telling.database, url, name="phone", user_id=user)
@@ -45,7 +45,7 @@ async def test_what_is_no_address_is_refused_with_a_remedy(telling: TellingBench
     assert await telling.values("select count(*) from secret") == [0]
 
 
-async def test_names_are_the_users_own_and_each_once(telling: TellingBench) -> None:
+async def test_names_are_the_users_own_and_each_once(telling: NewsBench) -> None:
     ada, bob = await telling.user("ada"), await telling.user("bob")
     phone = await telling.address(ada, "Phone")
     await telling.address(ada, "Tablet")
@@ -61,7 +61,7 @@ async def test_names_are_the_users_own_and_each_once(telling: TellingBench) -> N
     assert [address.name for address in listed] == ["Tablet", "Watch"]
 
 
-async def test_an_address_goes_with_its_secret_and_its_pace(telling: TellingBench) -> None:
+async def test_an_address_goes_with_its_secret_and_its_pace(telling: NewsBench) -> None:
     user = await telling.user()
     address = await telling.address(user)
     await telling.addresses.test(telling.database, address, user_id=user)
@@ -73,7 +73,7 @@ async def test_an_address_goes_with_its_secret_and_its_pace(telling: TellingBenc
         await telling.do(lambda tx: telling.addresses.remove(tx, address, user_id=user))
 
 
-async def test_the_secrets_of_users_who_are_gone_are_forgotten(telling: TellingBench) -> None:
+async def test_the_secrets_of_users_who_are_gone_are_forgotten(telling: NewsBench) -> None:
     await telling.address(await telling.user("ada"))
     await telling.address(await telling.user("bob"))
     await telling.rows("delete from app_user where name = 'ada'")
@@ -81,7 +81,7 @@ async def test_the_secrets_of_users_who_are_gone_are_forgotten(telling: TellingB
     assert await telling.values("select count(*) from secret") == [1]
 
 
-async def test_a_test_message_tells_what_became_of_it(telling: TellingBench) -> None:
+async def test_a_test_message_tells_what_became_of_it(telling: NewsBench) -> None:
     user = await telling.user()
     address = await telling.address(user)
     outcome = await telling.addresses.test(telling.database, address, user_id=user)
@@ -96,7 +96,7 @@ async def test_a_test_message_tells_what_became_of_it(telling: TellingBench) -> 
         await telling.addresses.test(telling.database, address, user_id=await telling.user("bob"))
 
 
-async def test_tests_keep_the_pace_of_the_address(telling: TellingBench) -> None:
+async def test_tests_keep_the_pace_of_the_address(telling: NewsBench) -> None:
     user = await telling.user()
     address = await telling.address(user)
     capped = replace(FAST, pace=replace(FAST.pace, daily_cap=2))
@@ -108,7 +108,7 @@ async def test_tests_keep_the_pace_of_the_address(telling: TellingBench) -> None
     assert telling.receiver.calls == 2
 
 
-async def test_a_test_that_works_lets_out_what_an_open_breaker_holds(telling: TellingBench) -> None:
+async def test_a_test_that_works_lets_out_what_an_open_breaker_holds(telling: NewsBench) -> None:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
     address = await telling.address(user)
@@ -145,7 +145,7 @@ def everything_logged() -> Iterator[list[str]]:
 
 
 async def test_nothing_of_an_address_reaches_a_log(
-    telling: TellingBench, everything_logged: list[str], capfd: pytest.CaptureFixture[str]
+    telling: NewsBench, everything_logged: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     pusher = AppriseOut()
     for url in (telling.receiver.url, "json://token-4711:x@@/nonsense", "nonsense://token-4711"):

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from notification_bench import NewsBench
 from receiver import Receiver
-from telling_bench import TellingBench
 
 from headgate.connectors.apprise_out import NOT_FOR_MEMBERS
 from headgate.connectors.push_guard import Barred, guarded
@@ -40,12 +40,12 @@ class MovingName:
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (where, port or 0))]
 
 
-async def add(telling: TellingBench, url: str, *, owner: Role = "member", adder: Role = "admin") -> Any:
+async def add(telling: NewsBench, url: str, *, owner: Role = "member", adder: Role = "admin") -> Any:
     user = await telling.user(role=owner)
     return await telling.addresses.add(telling.database, url, name="phone", user_id=user, role=adder), user
 
 
-async def push(telling: TellingBench, address: Any, user: Any) -> PushOutcome:
+async def push(telling: NewsBench, address: Any, user: Any) -> PushOutcome:
     return await telling.addresses.test(telling.database, address, user_id=user)
 
 
@@ -54,7 +54,7 @@ def named(receiver: Receiver) -> str:
 
 
 async def test_a_name_that_moves_inside_after_it_was_added_is_not_connected_to(
-    telling: TellingBench, monkeypatch: pytest.MonkeyPatch
+    telling: NewsBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resolver = MovingName(OUTSIDE, "127.0.0.1")
     monkeypatch.setattr(socket, "getaddrinfo", resolver)
@@ -65,14 +65,14 @@ async def test_a_name_that_moves_inside_after_it_was_added_is_not_connected_to(
 
 
 async def test_an_administrators_name_may_lead_inside(
-    telling: TellingBench, monkeypatch: pytest.MonkeyPatch
+    telling: NewsBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", MovingName("127.0.0.1"))
     address, user = await add(telling, named(telling.receiver), owner="admin")
     assert (await push(telling, address, user)).state == "sent"
 
 
-async def test_who_is_no_administrator_any_more_pushes_as_a_member(telling: TellingBench) -> None:
+async def test_who_is_no_administrator_any_more_pushes_as_a_member(telling: NewsBench) -> None:
     address, user = await add(telling, telling.receiver.url, owner="admin")
     assert (await push(telling, address, user)).state == "sent"
     await telling.rows("update app_user set role = 'member'")
@@ -80,14 +80,14 @@ async def test_who_is_no_administrator_any_more_pushes_as_a_member(telling: Tell
     assert telling.receiver.calls == 1
 
 
-async def test_what_acts_on_the_machine_is_refused_at_the_push_as_well(telling: TellingBench) -> None:
+async def test_what_acts_on_the_machine_is_refused_at_the_push_as_well(telling: NewsBench) -> None:
     address, user = await add(telling, "syslog://", owner="admin")
     await telling.rows("update app_user set role = 'member'")
     assert await push(telling, address, user) == PushOutcome("failed", NOT_FOR_MEMBERS)
 
 
 async def test_an_address_that_was_added_with_less_than_the_owners_role_stays_so(
-    telling: TellingBench, monkeypatch: pytest.MonkeyPatch
+    telling: NewsBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lesser token of an administrator adds a name, and the name moves inside."""
     monkeypatch.setattr(socket, "getaddrinfo", MovingName(OUTSIDE, "127.0.0.1"))
@@ -97,7 +97,7 @@ async def test_an_address_that_was_added_with_less_than_the_owners_role_stays_so
 
 
 async def test_notifications_go_out_within_the_owners_role(
-    telling: TellingBench, monkeypatch: pytest.MonkeyPatch
+    telling: NewsBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", MovingName(OUTSIDE, "127.0.0.1"))
     _, user = await add(telling, named(telling.receiver))
@@ -111,7 +111,7 @@ async def test_notifications_go_out_within_the_owners_role(
 
 
 @pytest.mark.parametrize("asks", ["", "&redirect=yes"])
-async def test_a_service_cannot_send_a_push_elsewhere(telling: TellingBench, asks: str) -> None:
+async def test_a_service_cannot_send_a_push_elsewhere(telling: NewsBench, asks: str) -> None:
     telling.receiver.answers = [307]
     telling.receiver.location = f"http://127.0.0.1:{telling.receiver.port}/inside"
     address, user = await add(telling, telling.receiver.url + asks, owner="admin")
@@ -147,7 +147,7 @@ class SlowNames:
 
 
 async def test_no_transaction_is_open_while_a_name_is_resolved(
-    telling: TellingBench, monkeypatch: pytest.MonkeyPatch
+    telling: NewsBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user, names = await telling.user(role="member"), SlowNames(monkeypatch)
     add = telling.addresses.add(telling.database, "json://slow.example/", name="a", user_id=user)
@@ -165,7 +165,7 @@ async def test_no_transaction_is_open_while_a_name_is_resolved(
 
 
 async def test_names_that_many_people_try_do_not_hold_up_other_work(
-    telling: TellingBench, monkeypatch: pytest.MonkeyPatch
+    telling: NewsBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     users = [await telling.user(f"user {n}", role="member") for n in range(40)]
     names = SlowNames(monkeypatch)
@@ -186,7 +186,7 @@ async def test_names_that_many_people_try_do_not_hold_up_other_work(
 
 
 async def test_one_user_checks_a_few_names_at_once(
-    telling: TellingBench, monkeypatch: pytest.MonkeyPatch
+    telling: NewsBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user, addresses = await telling.user(role="member"), telling.addresses
     names = SlowNames(monkeypatch)

@@ -7,8 +7,8 @@ from unittest.mock import ANY
 from uuid import UUID
 
 import pytest
+from notification_bench import GATHER_S, START, NewsBench
 from receiver import LOST
-from telling_bench import GATHER_S, START, TellingBench
 
 from headgate.domain.breaker import FIRST_OPEN_S, state_of
 from headgate.kernel.metrics import REGISTRY
@@ -21,7 +21,7 @@ from headgate.storage.notifications.notification_settings import NotificationSet
 class Scene:
     """A user with an address who follows a series with a source."""
 
-    def __init__(self, telling: TellingBench, ids: list[UUID]) -> None:
+    def __init__(self, telling: NewsBench, ids: list[UUID]) -> None:
         self.telling = telling
         self.user, self.series, self.source, self.address = ids
 
@@ -36,7 +36,7 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(telling: TellingBench) -> Scene:
+async def scene(telling: NewsBench) -> Scene:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
     return Scene(telling, [user, series, source, await telling.address(user)])

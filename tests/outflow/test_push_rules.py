@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from telling_bench import TellingBench
+from notification_bench import NewsBench
 
 from headgate.connectors.apprise_out import MACHINE, AppriseOut, schemes_of
 from headgate.domain.errors import UserError
@@ -59,7 +59,7 @@ OUTSIDE = [
 ]
 
 
-async def add(telling: TellingBench, addresses: PushAddresses, url: str, role: Role = "member") -> str:
+async def add(telling: NewsBench, addresses: PushAddresses, url: str, role: Role = "member") -> str:
     """Add an address for a new user, by default a member; returns what is shown of it."""
     user = await telling.user(role=role)
     added = await addresses.add(telling.database, url, name="phone", user_id=user)
@@ -85,7 +85,7 @@ def is_known(url: str) -> bool:
     [(HERE, "acts on the machine"), (FILES, "reads a file"), (INSIDE, "local network")],
 )
 async def test_members_are_told_why_an_address_is_not_for_them(
-    telling: TellingBench, urls: list[str], said: str
+    telling: NewsBench, urls: list[str], said: str
 ) -> None:
     user = await telling.user(role="member")
     for url in urls:
@@ -98,18 +98,18 @@ async def test_members_are_told_why_an_address_is_not_for_them(
 
 
 @pytest.mark.parametrize("url", OUTSIDE)
-async def test_what_is_reached_over_the_internet_is_for_everybody(telling: TellingBench, url: str) -> None:
+async def test_what_is_reached_over_the_internet_is_for_everybody(telling: NewsBench, url: str) -> None:
     assert url.partition("://")[0] in await add(telling, telling.addresses, url)
 
 
 @pytest.mark.parametrize("url", ["syslog://", "json://127.0.0.1:9/x", "json://nas/x"])
-async def test_administrators_may_add_what_they_want(telling: TellingBench, url: str) -> None:
+async def test_administrators_may_add_what_they_want(telling: NewsBench, url: str) -> None:
     assert url.partition("://")[0] in await add(telling, telling.addresses, url, "admin")
 
 
 @pytest.mark.parametrize(("owner", "adder"), [("admin", "member"), ("member", "admin")])
 async def test_an_address_needs_the_role_of_its_owner_and_of_its_adder(
-    telling: TellingBench, owner: Role, adder: Role
+    telling: NewsBench, owner: Role, adder: Role
 ) -> None:
     user = await telling.user(role=owner)
     with pytest.raises(UserError, match="local network"):
@@ -118,7 +118,7 @@ async def test_an_address_needs_the_role_of_its_owner_and_of_its_adder(
         )
 
 
-async def test_the_setting_opens_the_network_but_not_the_machine(telling: TellingBench) -> None:
+async def test_the_setting_opens_the_network_but_not_the_machine(telling: NewsBench) -> None:
     addresses = replace(telling.addresses, allow_private=True)
     await add(telling, addresses, "json://127.0.0.1:9/x")
     with pytest.raises(UserError, match="acts on the machine"):

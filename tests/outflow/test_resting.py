@@ -27,7 +27,7 @@ async def lift_cap(fanout: Fanout) -> None:
     def plans_of(_: str) -> Any:
         return plan_lanes(CAPPED.manifest().lanes)
 
-    async with fanout.context.transaction() as tx:
+    async with fanout.person_db.transaction() as tx:
         (account,) = await list_accounts(tx)
         await change_pace(tx, account, PaceWish(daily_cap="none"), plans_of, now=fanout.stage.now())
 

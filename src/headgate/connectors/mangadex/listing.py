@@ -50,8 +50,8 @@ Flaw = Literal["", "bad", "moved"]
 
 
 @dataclass(frozen=True)
-class Telling:
-    """How far a listing has been told: what the cursor carries."""
+class ListingProgress:
+    """How far a listing has been read: what the cursor carries."""
 
     mark: str = ""
     """Of the first page, when everything was told last."""
@@ -69,7 +69,7 @@ class Telling:
     """The list is empty: only the series itself tells whether it is there."""
 
     @classmethod
-    def of(cls, cursor: Mapping[str, str]) -> Telling:
+    def of(cls, cursor: Mapping[str, str]) -> ListingProgress:
         return cls(
             mark=cursor.get("mark", ""),
             manga_at=cursor.get("manga_at", ""),
@@ -116,12 +116,14 @@ class FeedPage:
     manga: Manga | None
     now: datetime
 
-    def listed(self, telling: Telling) -> Listed:
+    def listed(self, progress: ListingProgress) -> Listed:
         """Return the chapters that can be read, without those that the page before has told already."""
         entries = tuple(
             one.entry
             for one in self.chapters
-            if isinstance(one, ApiChapter) and one.is_readable(self.now) and one.entry.key not in telling.tail
+            if isinstance(one, ApiChapter)
+            and one.is_readable(self.now)
+            and one.entry.key not in progress.tail
         )
         return replace(
             self.unchanged(),
@@ -154,16 +156,16 @@ class FeedPage:
         times = [*held, *([time_of(before)] if before else [])]
         return min(times).isoformat(timespec="seconds") if times else ""
 
-    def flaw(self, telling: Telling) -> Flaw:
+    def flaw(self, progress: ListingProgress) -> Flaw:
         keys = [one.entry.key if isinstance(one, ApiChapter) else one.bad.key for one in self.chapters]
-        if not telling.is_first and (
-            self.total != telling.total
-            or (keys and keys[0] not in telling.tail)
-            or not set(keys[1:]).isdisjoint(telling.tail)
+        if not progress.is_first and (
+            self.total != progress.total
+            or (keys and keys[0] not in progress.tail)
+            or not set(keys[1:]).isdisjoint(progress.tail)
         ):
             return "moved"
         is_bad = any(isinstance(one, BadChapter) for one in self.chapters)
-        return telling.flaw or ("bad" if is_bad else "")
+        return progress.flaw or ("bad" if is_bad else "")
 
     def tail(self) -> tuple[str, ...]:
         last = self.chapters[-1]
@@ -181,24 +183,24 @@ async def list_part(api: Api, listing: str, cursor: Mapping[str, str], *, site: 
     """Ask for the next part of a listing, in one call."""
     if not UUID.fullmatch(listing):
         raise ApiRefused(HTTPStatus.NOT_FOUND, f"{listing!r} is not the id of a series on MangaDex")
-    telling = Telling.of(cursor)
-    if telling.alone:
-        return await _tell_manga(api, listing, now=now)
-    with_manga = telling.wants_manga(now)
-    limit = min(_PAGE_WITH_MANGA if with_manga else _PAGE, WINDOW - telling.offset)
-    answer = await api.get(f"/manga/{listing}/feed", _params(telling, limit, with_manga=with_manga))
+    progress = ListingProgress.of(cursor)
+    if progress.alone:
+        return await _manga_answer(api, listing, now=now)
+    with_manga = progress.wants_manga(now)
+    limit = min(_PAGE_WITH_MANGA if with_manga else _PAGE, WINDOW - progress.offset)
+    answer = await api.get(f"/manga/{listing}/feed", _params(progress, limit, with_manga=with_manga))
     collection, now = collection_of(answer.content), answer.latest(now)
     manga = expanded_manga_of(collection.rows) if with_manga else None
     page = FeedPage(collection.total, tuple(chapters_of(collection.rows, site=site)), manga, now)
-    if telling.is_first:
-        return _begin(telling, page, asked_manga=with_manga)
-    return _tell(replace(telling, flaw=page.flaw(telling), until=page.until(telling.until)), page)
+    if progress.is_first:
+        return _begin(progress, page, asked_manga=with_manga)
+    return _tell(replace(progress, flaw=page.flaw(progress), until=page.until(progress.until)), page)
 
 
-def _params(telling: Telling, limit: int, *, with_manga: bool) -> Params:
+def _params(progress: ListingProgress, limit: int, *, with_manga: bool) -> Params:
     return (
         ("limit", str(limit)),
-        ("offset", str(telling.offset)),
+        ("offset", str(progress.offset)),
         ("order[updatedAt]", "desc"),
         *ALL_RATINGS,
         *WITH_GROUPS,
@@ -206,48 +208,48 @@ def _params(telling: Telling, limit: int, *, with_manga: bool) -> Params:
     )
 
 
-async def _tell_manga(api: Api, listing: str, *, now: datetime) -> Listed:
+async def _manga_answer(api: Api, listing: str, *, now: datetime) -> Listed:
     """Tell an empty list: of a series without chapters, or of none, which is an error here."""
     answer = await api.get(f"/manga/{listing}")
     manga = manga_of(answer.content.get("data"))
     if manga is None:
         raise NotUnderstood("the answer of MangaDex is not a series")
     page = FeedPage(0, (), manga, now)
-    at_rest = Telling(mark=page.mark(), manga_at=_written(now))
+    at_rest = ListingProgress(mark=page.mark(), manga_at=_written(now))
     return replace(page.unchanged(), cursor=at_rest.cursor(), unchanged=False, complete=True)
 
 
-def _begin(telling: Telling, page: FeedPage, *, asked_manga: bool) -> Listed:
+def _begin(progress: ListingProgress, page: FeedPage, *, asked_manga: bool) -> Listed:
     mark = page.mark()
     if asked_manga:
-        telling = replace(telling, manga_at=_written(page.now))
-    is_news = telling.is_news(mark, page.now)
+        progress = replace(progress, manga_at=_written(page.now))
+    is_news = progress.is_news(mark, page.now)
     if page.total == 0 and (is_news or asked_manga):
-        return Listed((), replace(telling, alone=True).cursor(), more=True)
+        return Listed((), replace(progress, alone=True).cursor(), more=True)
     if not is_news:
-        return replace(page.unchanged(), cursor=telling.cursor())
-    anew = replace(telling, new_mark=mark, until=page.until(""), total=page.total, flaw=page.flaw(telling))
+        return replace(page.unchanged(), cursor=progress.cursor())
+    anew = replace(progress, new_mark=mark, until=page.until(""), total=page.total, flaw=page.flaw(progress))
     return _tell(anew, page)
 
 
-def _tell(telling: Telling, page: FeedPage) -> Listed:
+def _tell(progress: ListingProgress, page: FeedPage) -> Listed:
     """Tell a page, and where to go on after it, or that this is the end."""
-    reached = telling.offset + len(page.chapters)
+    reached = progress.offset + len(page.chapters)
     is_whole, is_cut = reached >= page.total, reached >= WINDOW
-    listed = page.listed(telling)
-    if not is_whole and not is_cut and reached - 1 > telling.offset:
-        following = replace(telling, offset=reached - 1, tail=page.tail())
+    listed = page.listed(progress)
+    if not is_whole and not is_cut and reached - 1 > progress.offset:
+        following = replace(progress, offset=reached - 1, tail=page.tail())
         return replace(listed, cursor=following.cursor(), more=True)
     # What was left out because the list moved is looked for again; what cannot be read stays so.
-    can_rest = (is_whole or is_cut) and telling.flaw != "moved"
-    at_rest = Telling(
-        mark=telling.new_mark if can_rest else "", manga_at=telling.manga_at, until=telling.until
+    can_rest = (is_whole or is_cut) and progress.flaw != "moved"
+    at_rest = ListingProgress(
+        mark=progress.new_mark if can_rest else "", manga_at=progress.manga_at, until=progress.until
     )
     cut = f"MangaDex has {page.total} chapters of this series, but tells only the newest {WINDOW}"
     return replace(
         listed,
         cursor=at_rest.cursor(),
-        complete=is_whole and not telling.flaw,
+        complete=is_whole and not progress.flaw,
         warnings=(cut,) if is_cut and not is_whole else (),
     )
 

@@ -77,32 +77,32 @@ def _chapter_of(row: Shape, *, site: str) -> ApiChapter:
     manga = _manga_of(row)
     if not manga:
         raise WrongShape("the chapter belongs to no series")
-    told = _mapping(row.get("attributes"), "its attributes")
-    updated_at, readable_at = _time(told, "updatedAt"), _time(told, "readableAt")
+    attributes = _mapping(row.get("attributes"), "its attributes")
+    updated_at, readable_at = _time(attributes, "updatedAt"), _time(attributes, "readableAt")
     if updated_at is None:
         raise WrongShape("updatedAt is missing")
     return ApiChapter(
         manga,
-        _entry_of(key, told, group=_groups_of(row), site=site),
+        _entry_of(key, attributes, group=_groups_of(row), site=site),
         updated_at,
         readable_at,
-        available=told.get("isUnavailable") is not True,
+        available=attributes.get("isUnavailable") is not True,
     )
 
 
-def _entry_of(key: str, told: Shape, *, group: str, site: str) -> Entry:
-    number, external = _text(told, "chapter"), _text(told, "externalUrl")
+def _entry_of(key: str, attributes: Shape, *, group: str, site: str) -> Entry:
+    number, external = _text(attributes, "chapter"), _text(attributes, "externalUrl")
     # A chapter that was held back is news on the day it becomes readable.
-    times = [at for at in (_time(told, "publishAt"), _time(told, "readableAt")) if at is not None]
+    times = [at for at in (_time(attributes, "publishAt"), _time(attributes, "readableAt")) if at is not None]
     is_link = external.startswith(("https://", "http://"))
     return Entry(
         key,
-        title=_text(told, "title") or ("" if number else "Oneshot"),
+        title=_text(attributes, "title") or ("" if number else "Oneshot"),
         url=external if is_link else f"{site}/chapter/{key}",
         published_at=max(times, default=None),
         number=number,
-        volume=_text(told, "volume"),
-        language=_text(told, "translatedLanguage").lower(),
+        volume=_text(attributes, "volume"),
+        language=_text(attributes, "translatedLanguage").lower(),
         group=group,
         external=bool(external),
     )
@@ -137,9 +137,9 @@ def manga_of(row: object) -> Manga | None:
     attributes = cast("Shape", row).get("attributes") if key else None
     if not isinstance(attributes, dict):
         return None
-    told = cast("Shape", attributes)
-    resets = told.get("chapterNumbersResetOnNewVolume")
-    return Manga(key, _title_of(told), resets if isinstance(resets, bool) else None)
+    attributes = cast("Shape", attributes)
+    resets = attributes.get("chapterNumbersResetOnNewVolume")
+    return Manga(key, _title_of(attributes), resets if isinstance(resets, bool) else None)
 
 
 def expanded_manga_of(rows: Sequence[object]) -> Manga | None:
@@ -148,11 +148,11 @@ def expanded_manga_of(rows: Sequence[object]) -> Manga | None:
     return next((manga for relation in relations if (manga := manga_of(relation))), None)
 
 
-def _title_of(told: Shape) -> str:
+def _title_of(attributes: Shape) -> str:
     """Return the English title, else the original one in Latin letters, else any."""
-    alternatives = told.get("altTitles")
+    alternatives = attributes.get("altTitles")
     maps = [
-        told.get("title"),
+        attributes.get("title"),
         *(cast("list[object]", alternatives) if isinstance(alternatives, list) else ()),
     ]
     titles = [
@@ -162,7 +162,7 @@ def _title_of(told: Shape) -> str:
         for language, title in cast("dict[str, object]", one).items()
         if isinstance(title, str) and title.strip()
     ]
-    original = told.get("originalLanguage")
+    original = attributes.get("originalLanguage")
     wishes = ("en", f"{original.lower()}-ro" if isinstance(original, str) else "en")
     liked = (title for wish in wishes for language, title in titles if language == wish)
     return next(liked, titles[0][1] if titles else "")
@@ -190,8 +190,8 @@ def _mapping(value: object, what: str) -> Shape:
     return cast("Shape", value)
 
 
-def _text(told: Shape, name: str) -> str:
-    value = told.get(name)
+def _text(attributes: Shape, name: str) -> str:
+    value = attributes.get(name)
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -204,8 +204,8 @@ def clean(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8").strip()
 
 
-def _time(told: Shape, name: str) -> datetime | None:
-    text = _text(told, name)
+def _time(attributes: Shape, name: str) -> datetime | None:
+    text = _text(attributes, name)
     if not text:
         return None
     try:

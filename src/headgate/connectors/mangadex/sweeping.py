@@ -63,7 +63,7 @@ async def sweep_part(api: Api, cursor: Mapping[str, str], *, site: str, now: dat
         return await _begin(api, now=now)
     progress = SweepProgress.of(cursor)
     if ripe := progress.ripe(now):
-        return await _tell_ripe(api, progress, ripe, site=site, now=now)
+        return await _ripe_answer(api, progress, ripe, site=site, now=now)
     asked = (
         ("limit", str(_PAGE)),
         ("offset", str(progress.offset)),
@@ -113,7 +113,7 @@ def _server_now(answer: ApiAnswer) -> datetime | None:
     return max((one.updated_at for one in chapters if isinstance(one, ApiChapter)), default=None)
 
 
-async def _tell_ripe(
+async def _ripe_answer(
     api: Api, progress: SweepProgress, ripe: Sequence[str], *, site: str, now: datetime
 ) -> Swept:
     """Tell the chapters whose time has come; the sweep itself goes on with the next call."""

@@ -71,31 +71,31 @@ def compose(lines: Sequence[NewsLine], *, limit: int) -> PushMessage:
 
     One notification is itself; several are counted, and told by series and channel, the newest first.
     """
-    told = _once_each(lines)
-    subjects = _by_subject(told)
-    if not told:
+    lines = _once_each(lines)
+    subjects = _by_subject(lines)
+    if not lines:
         return PushMessage("", "")
-    if len(told) == 1:
-        title, rows = told[0].subject_title, [told[0].text]
+    if len(lines) == 1:
+        title, rows = lines[0].subject_title, [lines[0].text]
     elif len(subjects) == 1:
-        title = f"{told[0].subject_title}: {_count(told)}"
-        rows = [_capital(_summary(told))]
+        title = f"{lines[0].subject_title}: {_count(lines)}"
+        rows = [_capital(_summary(lines))]
     else:
         title, rows = _headline(subjects), [_row(subject) for subject in subjects[:MAX_ROWS]]
     title = _clip(title, min(MAX_TITLE, limit))
     room = limit - len(title) - 1
     if len(subjects) > 1:
         return PushMessage(title, _fitted(rows, subjects, room))
-    return PushMessage(title, _with_link(rows[0], told[0].url, room))
+    return PushMessage(title, _with_link(rows[0], lines[0].url, room))
 
 
 def _once_each(lines: Sequence[NewsLine]) -> list[NewsLine]:
     """Return the lines newest first; a chapter that came from several sources is one."""
-    told = dict[tuple[str, ...], NewsLine]()
+    kept = dict[tuple[str, ...], NewsLine]()
     for line in sorted(lines, key=lambda line: line.at, reverse=True):
         named = (line.number,) if line.number else ("", line.text, line.url)
-        told.setdefault((line.subject_title, str(line.is_chapter), *named), line)
-    return list(told.values())
+        kept.setdefault((line.subject_title, str(line.is_chapter), *named), line)
+    return list(kept.values())
 
 
 def _by_subject(lines: list[NewsLine]) -> list[list[NewsLine]]:

@@ -189,11 +189,11 @@ class HeadChecker:
         check = await self._begin(job)
         if check is None:
             return
-        told: Mapping[str, Head] = {}
+        found: Mapping[str, Head] = {}
         if check.asked:
-            told = await self._fetch_heads(job, check)
+            found = await self._fetch_heads(job, check)
         async with job.finish() as tx:
-            await self._end(tx, check, told)
+            await self._end(tx, check, found)
 
     async def _begin(self, job: Job[UUID]) -> HeadCheck | None:
         async with job.database.transaction() as tx:
@@ -224,10 +224,10 @@ class HeadChecker:
             log.warning("heads cannot be had; reading tells", account=check.account.name, reason=str(error))
             return {}
 
-    async def _end(self, tx: Tx, check: HeadCheck, told: Mapping[str, Head]) -> None:
+    async def _end(self, tx: Tx, check: HeadCheck, found: Mapping[str, Head]) -> None:
         """Store the heads and every decision, begin the scans, and wake their jobs."""
         now = check.planner.now
-        heads = {stream.channel_id: told[stream.key] for stream in check.asked if stream.key in told}
+        heads = {stream.channel_id: found[stream.key] for stream in check.asked if stream.key in found}
         handled = [stream for stream in check.listed if stream.due or stream.channel_id in heads]
         rules = await self.rules.get_many(tx, [stream.channel_id for stream in handled])
         await streams.lock_streams(tx, [stream.channel_id for stream in handled])

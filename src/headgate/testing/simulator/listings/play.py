@@ -117,7 +117,7 @@ class ListingPlay:
             self.stage = Stage(self.seed, START, tell_time=lambda now: _tell_time(director, now))
             self.world = self._build_world()
             self.ensemble = Ensemble(self.seed, lines, self.stage, self.world, self.build, listens=False)
-            self.context = StagedDatabase(lines, StageClock(self.stage), self.stage, name="person")
+            self.person_db = StagedDatabase(lines, StageClock(self.stage), self.stage, name="person")
             self.company = Company(self.stage)
             try:
                 for _ in range(self.script.processes):
@@ -127,7 +127,7 @@ class ListingPlay:
                 return await self._judge(director)
             finally:
                 await self.company.see_off()
-                await self.context.close()
+                await self.person_db.close()
                 await self.ensemble.dispose()
 
     def _build_world(self) -> World:
@@ -145,7 +145,7 @@ class ListingPlay:
             for number in ("1", "2"):
                 self._publish(key, number, at=START - timedelta(days=9))
         self.ids = Ids(StageClock(self.stage), Randomness(self.seed).fork("ids"))
-        async with self.context.transaction() as tx:
+        async with self.person_db.transaction() as tx:
             works = {name: self.ids.new() for name in sorted(set(self.script.sources.values()))}
             for name, series_id in works.items():
                 await series.insert_series(tx, series_id, title=f"Series {name}", now=START)
@@ -258,7 +258,7 @@ class ListingPlay:
             title=f"Chapter 1: The Flood {wave}",
         )
         if self.script.impatient:
-            async with self.context.transaction() as tx:
+            async with self.person_db.transaction() as tx:
                 for channel_id in self.channels:
                     await listings.ask_listing(tx, channel_id, now=now)
 
@@ -273,7 +273,7 @@ class ListingPlay:
             await director.execute(
                 "update account set state = 'active', sign_in = sign_in + 1 where state <> 'active'"
             )
-        async with self.context.transaction() as tx:
+        async with self.person_db.transaction() as tx:
             letters = await tx.raw("select id from dead_letter where state = 'open'")
             for letter in letters:
                 kinds = self.ensemble.processes[0].product.kinds

@@ -104,14 +104,14 @@ class Fanout:
             self.world = self._build_world()
             self.ensemble = Ensemble(self.seed, lines, self.stage, self.world, self.build, listens=False)
             self.company = Company(self.stage)
-            self.context = StagedDatabase(lines, StageClock(self.stage), self.stage, name="person")
+            self.person_db = StagedDatabase(lines, StageClock(self.stage), self.stage, name="person")
             try:
                 await self._plan()
                 await self._direct(director)
                 return await self._judge(director)
             finally:
                 await self.company.see_off()
-                await self.context.close()
+                await self.person_db.close()
                 await self.ensemble.dispose()
 
     @property
@@ -131,7 +131,7 @@ class Fanout:
     async def _plan(self) -> None:
         """Write the reminders, and let each begin now."""
         self.ids = Ids(StageClock(self.stage), Randomness(self.seed).fork("ids"))
-        async with self.context.transaction() as tx:
+        async with self.person_db.transaction() as tx:
             await plan_runs(
                 tx,
                 self.world,
@@ -149,7 +149,7 @@ class Fanout:
 
     async def rows(self, sql: str, *arguments: Any) -> list[dict[str, Any]]:
         """Return what a statement finds."""
-        async with self.context.transaction() as tx:
+        async with self.person_db.transaction() as tx:
             return await tx.raw(sql, arguments)
 
     async def _direct(self, director: Connection) -> None:
@@ -194,7 +194,7 @@ class Fanout:
     def _invite_people(self) -> None:
         """Let people steer and stop things while they go wrong."""
         choices = Randomness(self.seed)
-        self.steering = Steering(self.stage, self.world, self.context, choices.fork("steering"))
+        self.steering = Steering(self.stage, self.world, self.person_db, choices.fork("steering"))
         operator = Operator(self.stage, self.ensemble, self.script.perils, choices.fork("operator"))
         self.company.start("operator", operator.live_on())
         if self.script.steered:
@@ -213,7 +213,7 @@ class Fanout:
     async def _replay_letters(self) -> None:
         """Let what gave up be tried again, as a person does."""
         for row in await self.rows("select id from dead_letter where state = 'open'"):
-            async with self.context.transaction() as tx:
+            async with self.person_db.transaction() as tx:
                 kinds = self.processes[0].product.kinds
                 await replay(tx, kinds, row["id"], now=self.stage.now())
 

@@ -83,11 +83,11 @@ class Play:
             stage = Stage(self.seed, START, tell_time=lambda now: _tell_time(director, now))
             world = self._build_world(stage)
             self.ensemble = Ensemble(self.seed, lines, stage, world, self.build)
-            self.context = StagedDatabase(lines, StageClock(stage), stage, name="person")
+            self.person_db = StagedDatabase(lines, StageClock(stage), stage, name="person")
             try:
                 return await self._run(stage, world, director)
             finally:
-                await self.context.close()
+                await self.person_db.close()
                 await self.ensemble.dispose()
 
     async def _run(self, stage: Stage, world: World, director: Connection) -> PlayOutcome:
@@ -118,8 +118,8 @@ class Play:
         choices = Randomness(self.seed).fork("person")
         clock = StageClock(stage)
         connector, receiver = self.ensemble.connector, self.ensemble.receiver
-        product = self.build(self.context, clock, choices.fork("product"), connector, receiver)
-        return Person(stage, world, self.context, product, choices, Ids(clock, choices.fork("ids")))
+        product = self.build(self.person_db, clock, choices.fork("product"), connector, receiver)
+        return Person(stage, world, self.person_db, product, choices, Ids(clock, choices.fork("ids")))
 
     async def _trouble(self, stage: Stage, world: World, director: Connection, person: Person) -> list[str]:
         """Let everything go wrong for a while; what must be true at every moment is looked at meanwhile."""

@@ -98,7 +98,7 @@ def open_sites(shown: dict[str, Any]) -> int:
     return int(sites["message"].startswith("Resting"))
 
 
-TOLD_OF = [
+NOTIFICATION_FIGURES = [
     Figure(
         "chapters",
         {

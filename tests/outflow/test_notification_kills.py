@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import pytest
-from telling_bench import GATHER_S, TellingBench
+from notification_bench import GATHER_S, NewsBench
 
 from headgate.connectors.apprise_out import AppriseOut
 from headgate.domain.breaker import FIRST_OPEN_S
@@ -70,7 +70,7 @@ class FragilePusher:
         self.countdown.step()
 
 
-async def run_fragile(telling: TellingBench, kill_at: int) -> bool:
+async def run_fragile(telling: NewsBench, kill_at: int) -> bool:
     """Carry out what is due, die at a step, and let another go on; false if there was no such step."""
     countdown = Countdown(kill_at)
     fragile = FragileDatabase(telling.database.url, RealClock())
@@ -90,7 +90,7 @@ async def run_fragile(telling: TellingBench, kill_at: int) -> bool:
     return countdown.has_killed
 
 
-async def _run_until_killed(telling: TellingBench, stepper: Stepper) -> None:
+async def _run_until_killed(telling: NewsBench, stepper: Stepper) -> None:
     await telling.tick()
     while job := await stepper.claim():
         try:
@@ -100,7 +100,7 @@ async def _run_until_killed(telling: TellingBench, stepper: Stepper) -> None:
         await stepper.settle(job, settlement)
 
 
-async def follower(telling: TellingBench) -> tuple[UUID, UUID]:
+async def follower(telling: NewsBench) -> tuple[UUID, UUID]:
     user, series, source = await telling.user(), await telling.series(), await telling.source()
     await telling.follow(user, series)
     await telling.address(user)
@@ -108,7 +108,7 @@ async def follower(telling: TellingBench) -> tuple[UUID, UUID]:
 
 
 @pytest.mark.parametrize("kill_at", range(1, 5))
-async def test_telling_is_done_once_wherever_it_is_killed(telling: TellingBench, kill_at: int) -> None:
+async def test_telling_is_done_once_wherever_it_is_killed(telling: NewsBench, kill_at: int) -> None:
     series, source = await follower(telling)
     await telling.publish(series, source, *CHAPTERS)
     killed = await run_fragile(telling, kill_at)
@@ -125,9 +125,7 @@ MAX_STEPS = 15
 
 
 @pytest.mark.parametrize("kill_at", range(1, MAX_STEPS + 1))
-async def test_a_push_killed_at_any_step_is_sent_once_or_uncertain(
-    telling: TellingBench, kill_at: int
-) -> None:
+async def test_a_push_killed_at_any_step_is_sent_once_or_uncertain(telling: NewsBench, kill_at: int) -> None:
     series, source = await follower(telling)
     await telling.publish(series, source, *CHAPTERS)
     await telling.work()
@@ -150,7 +148,7 @@ async def test_a_push_killed_at_any_step_is_sent_once_or_uncertain(
 
 @pytest.mark.parametrize("kill_at", [1, 3, 6, MARKED - 1, MARKED, MARKED + 2, SETTLED - 1, SETTLED])
 async def test_a_push_tried_again_after_an_outage_is_sent_once_or_uncertain(
-    telling: TellingBench, kill_at: int
+    telling: NewsBench, kill_at: int
 ) -> None:
     series, source = await follower(telling)
     telling.receiver.answers = [503] * 5
@@ -169,7 +167,7 @@ async def test_a_push_tried_again_after_an_outage_is_sent_once_or_uncertain(
     assert await telling.values("select count(*) from push_notification where push_id is null") == [0]
 
 
-async def test_a_push_that_was_marked_by_somebody_who_vanished_says_so(telling: TellingBench) -> None:
+async def test_a_push_that_was_marked_by_somebody_who_vanished_says_so(telling: NewsBench) -> None:
     series, source = await follower(telling)
     await telling.publish(series, source, "45")
     await telling.work()

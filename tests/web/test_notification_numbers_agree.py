@@ -9,11 +9,11 @@ from typing import Any
 import httpx
 import pytest
 from figures import Places
+from notification_bench import NewsBench
+from notification_figures import NOTIFICATION_FIGURES
 from receiver import Receiver, receiving
 from series_pages import user_id_of
 from series_stage import API, SeriesStage
-from telling_bench import TellingBench
-from told_figures import TOLD_OF
 from webworld import ORIGIN, form_token
 
 from headgate.kernel.ids import Ids
@@ -32,17 +32,17 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def telling(database: Database, stage: SeriesStage, receiver: Receiver, tmp_path: Path) -> TellingBench:
+def telling(database: Database, stage: SeriesStage, receiver: Receiver, tmp_path: Path) -> NewsBench:
     """What tells users of news, and pushes it out."""
     clock = stage.listed.bench.clock
     ids = Ids(clock, Randomness(5))
-    return TellingBench(database, clock, ids, Lanes(database, clock), tmp_path, receiver)
+    return NewsBench(database, clock, ids, Lanes(database, clock), tmp_path, receiver)
 
 
 class Tale:
     """A history of one series, and what all places say of it."""
 
-    def __init__(self, stage: SeriesStage, telling: TellingBench, client: httpx.AsyncClient) -> None:
+    def __init__(self, stage: SeriesStage, telling: NewsBench, client: httpx.AsyncClient) -> None:
         self.stage = stage
         self.telling = telling
         self.places = Places(client, stage.web.database, stage.listed.bench.clock)
@@ -50,7 +50,7 @@ class Tale:
     async def compare(self) -> dict[str, Any]:
         """Compare all places after a tick has measured what there is."""
         await self.stage.listed.bench.parts.tick().tick(self.places.clock.now())
-        return await self.places.compare(TOLD_OF)
+        return await self.places.compare(NOTIFICATION_FIGURES)
 
     async def look(self, *numbers: str) -> None:
         """Publish chapters an hour later, look, and tell who wants to hear of it."""
@@ -77,7 +77,7 @@ class Tale:
 
 
 async def test_what_was_told_is_the_same_number_everywhere(
-    stage: SeriesStage, telling: TellingBench, receiver: Receiver
+    stage: SeriesStage, telling: NewsBench, receiver: Receiver
 ) -> None:
     async with stage.web.signed_in() as client:
         tale = Tale(stage, telling, client)
@@ -101,7 +101,7 @@ async def test_what_was_told_is_the_same_number_everywhere(
 
 
 async def test_a_site_that_is_left_alone_is_so_everywhere_and_no_longer_than_it_is(
-    stage: SeriesStage, telling: TellingBench
+    stage: SeriesStage, telling: NewsBench
 ) -> None:
     async with stage.web.signed_in() as client:
         tale = Tale(stage, telling, client)

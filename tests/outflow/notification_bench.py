@@ -56,7 +56,7 @@ class Entry:
 
 
 @dataclass
-class TellingBench:
+class NewsBench:
     """Everything between what a poll finds and what a person gets."""
 
     database: Database
@@ -245,8 +245,6 @@ class TellingBench:
             await connection.close()
 
 
-def build_telling_bench(database: Database, receiver: Receiver, data_dir: Path) -> TellingBench:
+def build_news_bench(database: Database, receiver: Receiver, data_dir: Path) -> NewsBench:
     clock = VirtualClock(START)
-    return TellingBench(
-        database, clock, Ids(clock, Randomness(1)), Lanes(database, clock), data_dir, receiver
-    )
+    return NewsBench(database, clock, Ids(clock, Randomness(1)), Lanes(database, clock), data_dir, receiver)
