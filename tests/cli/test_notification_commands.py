@@ -27,7 +27,7 @@ def test_channels_and_searches_are_followed_and_listed(ledger: Ledger) -> None:
     ledger.said("account", "add", "simulated", "atlas", "--established", *LOGIN)
     ledger.said("channel", "add", "atlas", "attic")
     assert "Ada follows nothing yet" in ledger.said("follow", "list")
-    assert "Ada hears of The Attic (quiet), in the list and by push" in ledger.said(
+    assert "Ada is notified of The Attic (quiet), in the list and by push" in ledger.said(
         "follow", "channel", "attic"
     )
     assert "everything called 'red dragon', by push" in ledger.said(

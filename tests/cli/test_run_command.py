@@ -124,7 +124,7 @@ def test_a_run_is_paused_resumed_and_cancelled(sender: Ledger) -> None:
     assert sender.said("run", "pause", "Water") == "Water is paused.\n"
     assert "If it were resumed now:" in sender.said("run", "show", "Water")
     assert "is paused and cannot be paused" in sender.refused("run", "pause", "Water")
-    assert sender.said("run", "resume", "Water") == "Water goes on: it waits for its turn.\n"
+    assert sender.said("run", "resume", "Water") == "Water continues: it waits for its turn.\n"
     assert "3 groups of 3 would get nothing" in sender.refused("run", "cancel", "Water")
     said = sender.said("run", "cancel", "Water", "--yes")
     assert said.startswith("Water: Cancelled. 0 of 3 groups delivered.")
@@ -171,7 +171,7 @@ def test_deliveries_are_listed_with_causes_and_tries(sender: Ledger) -> None:
 def test_what_failed_is_tried_again_and_what_is_uncertain_only_after_a_question(sender: Ledger) -> None:
     begin(sender)
     end(sender, "partial", group_01="sent", group_02="failed", group_03="uncertain")
-    assert sender.said("run", "retry", "Water") == "Water goes on with 1 group: it waits for its turn.\n"
+    assert sender.said("run", "retry", "Water") == "Water continues with 1 group: it waits for its turn.\n"
     end(sender, "partial", group_02="failed")
     assert "may arrive twice" in sender.refused("run", "retry", "Water", "--uncertain")
     again = sender.document("run", "retry", "Water", "--uncertain", "--yes")

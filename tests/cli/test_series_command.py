@@ -38,7 +38,7 @@ def test_an_added_series_is_looked_at_and_shown_with_its_chapters(shelf: Ledger)
     said = shelf.said("series", "add", "salt road", "--follow", "ada")
     assert "Salt Road comes from simulated: Salt Road." in said
     assert "`headgate series show 'Salt Road'`" in said
-    assert "Ada hears of chapters that are published from now on." in said
+    assert "Ada is notified of chapters published from now on." in said
     assert "not read yet" in shelf.said("series", "show", "Salt Road")
 
     shelf.carry_out("poll")
@@ -106,7 +106,7 @@ def test_a_series_that_is_not_there_is_told_with_the_nearest(shelf: Ledger) -> N
 def test_following_says_how_and_again_changes_it(shelf: Ledger) -> None:
     shelf.said("series", "add", "salt-road")
     assert shelf.said("series", "follow", "salt road", "--no-push", "--language", "EN") == (
-        "Ada hears of new chapters of Salt Road, in the list, only in en: what is new from now on.\n"
+        "Ada is notified of new chapters of Salt Road, in the list, only in en.\n"
     )
     assert "in the list and by push, once a source" in shelf.said(
         "series", "follow", "salt road", "--per", "source"
@@ -125,7 +125,7 @@ def test_of_several_users_one_has_to_be_named(shelf: Ledger) -> None:
     assert "There is no user 'Bob'. Did you mean 'Bo'?" in shelf.refused(
         "series", "follow", "salt road", "--user", "Bob"
     )
-    assert "Bo hears of" in shelf.said("series", "follow", "salt road", "--user", "bo")
+    assert "Bo is notified of" in shelf.said("series", "follow", "salt road", "--user", "bo")
 
 
 def test_a_feed_is_another_source_of_a_series_by_a_pattern(shelf: Ledger, site: Site) -> None:

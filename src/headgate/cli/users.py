@@ -49,7 +49,7 @@ def list_everybody(as_json: AsJson = False) -> None:
     print_table(
         ["name", "role", "since", "last seen"],
         [[line.name, line.role, line.created_at, line.last_seen_at or "never"] for line in people],
-        empty="Nobody may sign in yet: `headgate up` prints a link that makes the administrator.",
+        empty="No users yet: `headgate up` prints a link to create the administrator.",
     )
 
 

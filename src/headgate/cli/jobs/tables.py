@@ -167,7 +167,7 @@ def print_job(job_id: int, job: QueuedJob | None, lines: Sequence[LogLine], *, r
             ("crashed starts", job.crashes),
             ("created", _exact(job.created_at, real_now)),
             ("not before", _exact(job.not_before_at, real_now)),
-            ("owner", job.owner or "nobody"),
+            ("owner", job.owner or "none"),
         ]
     _print_facts(facts)
     print_table(

@@ -123,7 +123,7 @@ def _follow(
             print_json(made)
         else:
             how = switches_in_words(made)
-            typer.echo(f"{who.name} hears of {_what(made)}, {how}: what is new from now on.")
+            typer.echo(f"{who.name} is notified of {_what(made)}, {how}.")
 
     with_database(begin)
 
@@ -182,7 +182,7 @@ def _say_ended(ended: Follow, who: UserLine, *, as_json: bool) -> None:
     if as_json:
         print_json(ended)
     else:
-        typer.echo(f"{who.name} hears of {ended.title} no more.")
+        typer.echo(f"{who.name} is no longer notified of {ended.title}.")
 
 
 def _meant(listed: list[Follow], reference: str, who: UserLine) -> Follow:

@@ -132,7 +132,7 @@ def show_list(name: ListArgument, *, limit: Limit = 100, as_json: AsJson = False
             ["title", "key", "platform"],
             [(one.title, one.key, one.platform) for one in members],
             title=line.name,
-            empty=f"Nobody is in {line.name}.",
+            empty=f"{line.name} is empty.",
         )
         if line.members > len(members):
             typer.echo(f"… and {line.members - len(members):,} more; --limit shows up to {_ALL:,}.")

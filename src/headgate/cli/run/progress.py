@@ -37,7 +37,7 @@ async def watch_run(context: CommandContext, run_id: UUID) -> RunLine:
             elif warn_at_s is not None and clock.monotonic() > warn_at_s:
                 warn_at_s = None
                 progress.console.print(
-                    "Nobody has begun yet: is `headgate up` or `headgate worker` running?"
+                    "It has not started yet: is `headgate up` or `headgate worker` running?"
                     " Ctrl-C ends the waiting, not the run."
                 )
             await clock.sleep(LOOK_S)

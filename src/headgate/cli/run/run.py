@@ -151,7 +151,7 @@ def resume(run: RunArgument, *, as_json: AsJson = False) -> None:
 
     async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
         await controls.resume(tx, known.id, now=context.clock.now())
-        return "goes on"
+        return "continues"
 
     _change(run, change, as_json=as_json)
 
@@ -185,7 +185,7 @@ def retry(
     async def change(tx: Tx, context: CommandContext, known: RunLine) -> str:
         now = context.clock.now()
         taken = await controls.retry(tx, known.id, skipped=skipped, uncertain=uncertain, now=now)
-        return f"goes on with {count_of(taken, 'group')}"
+        return f"continues with {count_of(taken, 'group')}"
 
     question = "What is uncertain in {title} may arrive twice. Send it again?" if uncertain else ""
     _change(run, change, question=question, yes=yes, as_json=as_json)

@@ -254,7 +254,7 @@ def say_added(done: Done, *, as_json: bool) -> None:
         f"It is checked in a moment; watch it with `headgate series show {shlex.quote(done.series.title)}`."
     )
     if done.follower:
-        typer.echo(f"{done.follower} hears of chapters that are published from now on.")
+        typer.echo(f"{done.follower} is notified of chapters published from now on.")
 
 
 def _document(done: Done) -> dict[str, str | bool | UUID | None]:

@@ -196,14 +196,14 @@ def detach(
             named = await get_named_series(tx, series)
             meant = await get_source(tx, named, source)
         shown = f"{meant.title} ({meant.platform})"
-        confirm(f"Let {shown} bring {named.title} no more? What it alone has brought may go too.", yes=yes)
+        confirm(f"Remove {shown} from {named.title}? Chapters that only it has may be deleted too.", yes=yes)
         async with context.database.transaction() as tx:
             gone = await actions.remove_source(tx, named.id, meant.channel_id, now=context.clock.now())
         if as_json:
             print_json({"series_id": named.id, "channel_id": meant.channel_id, "source_removed": gone})
             return
-        typer.echo(f"{shown} brings {named.title} no more.")
-        typer.echo("It was there for nothing else, and is removed." if gone else "It is still followed.")
+        typer.echo(f"{shown} is no longer a source of {named.title}.")
+        typer.echo("Nothing else used it, so it is deleted." if gone else "It is still followed.")
 
     with_database(cut)
 

@@ -74,7 +74,7 @@ def print_series(shown: Shown, *, now: datetime) -> None:
     if shown.user is not None:
         facts += _personal(shown, shown.user)
     if series.numbers_reset:
-        facts.append(("numbers", "begin anew with each volume"))
+        facts.append(("numbers", "start over with each volume"))
     print_facts(facts)
     listed = [
         (shown.states[source.channel_id], _taken(source))
@@ -83,7 +83,7 @@ def print_series(shown: Shown, *, now: datetime) -> None:
     ]
     print_sources(listed, now)
     if not listed:
-        typer.echo("\nNobody brings it: `headgate series add QUERY --to` gives it a source.")
+        typer.echo("\nIt has no source: add one with `headgate series add QUERY --to`.")
     _print_chapters(shown, now)
 
 
