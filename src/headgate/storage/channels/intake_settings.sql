@@ -61,7 +61,7 @@ update topic set message_scan_enabled = %(enabled)s
 where channel_id = %(channel_id)s and key = %(topic)s and message_scan_enabled <> %(enabled)s
 
 -- name: raise_version
--- Every cache of rules is old from now on; the notice says so sooner than the next look.
+-- Every cache of rules is old from now on; the notice says so sooner than the next check.
 with raised as (update intake_settings set version = version + 1 returning version)
 select raised.version from raised, pg_notify('headgate_settings', raised.version::text)
 

@@ -19,7 +19,7 @@ where s.channel_id = %(channel_id)s
 for update of s
 
 -- name: insert_scan
--- Nothing if one is under way. The look that fetches the head makes it due.
+-- Nothing if one is under way. The check that fetches the head makes it due.
 insert into scan (id, channel_id, account_id, trigger, reason, direction, page_limit, auto_continue, due_at, queued_at)
 select %(id)s, s.channel_id, s.reader_id, %(trigger)s, 'asked', %(direction)s, %(page_limit)s,
     %(auto_continue)s, null, %(now)s
@@ -51,12 +51,12 @@ update stream s set due_at = null, tip_after = null, wake_seq = wake_seq + 1, re
 where channel_id = any(%(channel_ids)s::uuid[])
 
 -- name: request_check
--- Somebody waits for a look at it, whatever the schedule says; messages too young to be proven are read all the same.
+-- Someone waits for a check, whatever the schedule says; messages too young to be proven are read all the same.
 update stream s set due_at = %(now)s, tip_after = null, wake_seq = s.wake_seq + 1, reason = 'asked'
 where s.channel_id = %(channel_id)s and headgate_may_be_due(s.channel_id)
 
 -- name: get_reader_id
--- Who would look at a stream.
+-- The account that would check a stream.
 select reader_id from stream where channel_id = %(channel_id)s
 
 -- name: lock_streams

@@ -163,7 +163,7 @@ update listing set asked = true, gone_at = null, due_at = %(now)s, planned_at = 
 where channel_id = %(channel_id)s
 
 -- name: set_listing_due
--- Parks a listing (no due time) or makes it due; either way a running look notices.
+-- Parks a listing (no due time) or makes it due; either way a running poll notices.
 update listing set due_at = %(due_at)s, planned_at = %(now)s, wake_seq = wake_seq + 1 where channel_id = %(channel_id)s
 
 -- name: pin_tier
@@ -174,7 +174,7 @@ update listing set tier = coalesce(%(tier)s, tier), tier_pinned = %(tier)s is no
 where channel_id = %(channel_id)s
 
 -- name: hold_listings
--- Switched off: nothing looks at them, and a look under way notices.
+-- Switched off: nothing polls them, and a poll under way notices.
 update listing set due_at = null, reason = 'disabled', planned_at = %(now)s, wake_seq = wake_seq + 1
 where channel_id = any(%(channel_ids)s)
 

@@ -11,7 +11,7 @@ update series set title = %(title)s where id = %(id)s
 delete from series where id = %(id)s
 
 -- name: upsert_source
--- A listing brings a series; entries that were taken otherwise before are sorted anew at the next look.
+-- A listing brings a series; entries that were taken otherwise before are classified again by the next poll.
 with put as (
     insert into series_source as s (series_id, channel_id, pattern, language, created_at)
     values (%(series_id)s, %(channel_id)s, %(pattern)s, %(language)s, %(now)s)

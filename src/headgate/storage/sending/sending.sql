@@ -1,5 +1,5 @@
 -- name: list_sending_accounts
--- Accounts with a run that somebody must look at, the longest due first, unless a job is at them.
+-- Accounts with a due run and without a job, the longest due first.
 select r.account_id::text
 from run r
 where r.due_at <= %(now)s and r.account_id is not null
@@ -218,7 +218,7 @@ update run set due_at = %(now)s
 where account_id = %(account_id)s and state in ('waiting', 'running') and due_at > %(now)s and opens_at <= %(now)s
 
 -- name: put_off
--- When the account's sender must look at a run again.
+-- When the account's sender must check a run again.
 update run set due_at = %(due_at)s where id = %(run_id)s and due_at is not null
 
 -- name: carry_run

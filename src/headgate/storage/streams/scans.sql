@@ -48,7 +48,7 @@ left join watch w on w.channel_id = n.channel_id and w.account_id = s.reader_id
 where n.channel_id = %(channel_id)s and n.status in ('QUEUED', 'RUNNING')
 
 -- name: await_head
--- Out of work until a look has fetched the head.
+-- Parked until a check has fetched the head.
 update scan set bound = null, due_at = null, head_asked_at = %(now)s where id = %(scan_id)s
 
 -- name: go_on

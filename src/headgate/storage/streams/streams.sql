@@ -1,5 +1,5 @@
 -- name: list_due_accounts
--- Accounts with due streams and without a job: a look at each picks its streams by the index.
+-- Accounts with due streams and without a job: the check of each picks its streams by the index.
 select a.id::text from account a
 where a.state = 'active'
   and exists (select from stream s where s.reader_id = a.id and s.due_at <= %(now)s)
@@ -15,7 +15,7 @@ select s.channel_id, c.key, s.due_at <= %(now)s as due, s.wake_seq, s.woken, s.s
         where n.channel_id = s.channel_id and n.status in ('QUEUED', 'RUNNING') and n.bound is null) as waiting,
        s.reason = 'settling' as settling,
        case
-           -- Mostly each lens has covered everything by itself, which one look at the index tells.
+           -- Mostly each lens has covered everything by itself, which one read of the index shows.
            when (select count(*) from coverage v where v.channel_id = s.channel_id and v.lens = any(s.lenses)
                  and v.ranges @> int8range(s.floor, greatest(s.floor, s.head + 1))) = cardinality(s.lenses) then false
            else headgate_behind(s.channel_id, s.lenses, s.floor, s.head, %(now)s)
@@ -89,7 +89,7 @@ update stream set wake_seq = wake_seq + 1, woken = true, due_at = least(due_at, 
 where channel_id = %(channel_id)s and due_at is not null
 
 -- name: make_due
--- Whatever the schedule says: somebody waits for a look.
+-- Whatever the schedule says: someone waits for a check.
 update stream set wake_seq = wake_seq + 1, due_at = least(due_at, %(due_at)s), reason = %(reason)s where channel_id = %(channel_id)s
 
 -- name: wake_if_behind
@@ -133,7 +133,7 @@ with wanted as (
 update stream s set lenses = w.lenses from wanted w where s.channel_id = w.channel_id
 
 -- name: postpone_account
--- A look that gave up is tried again later.
+-- A check that gave up is retried later.
 with due as (
     select channel_id from stream where reader_id = %(account_id)s and due_at <= %(now)s order by channel_id for update
 )
