@@ -110,7 +110,7 @@ async def test_an_asked_scan_is_queued_before_everything_else(office: Office) ->
     after = await office.stream()
     assert (after["due_at"], after["wake_seq"]) == (LATER, before["wake_seq"] + 1)
     assert await office.values("select priority from pgqueuer") == [requests.PERSON]
-    assert await office.jobs() == [f"look:{after['reader_id']}"]
+    assert await office.jobs() == [f"check:{after['reader_id']}"]
 
 
 async def test_a_scan_under_way_does_what_both_asked_for(office: Office) -> None:
@@ -246,7 +246,7 @@ async def test_removing_a_channel_stops_its_work_and_tells_what_went(office: Off
         "select count(*) from channel union all select count(*) from item union all select count(*) from scan"
     )
     assert await office.values(left) == [0, 0, 0]
-    left_jobs = [job for job in await office.jobs() if not job.startswith("look:")]
+    left_jobs = [job for job in await office.jobs() if not job.startswith("check:")]
     assert left_jobs == ["ingest:other"]
 
 

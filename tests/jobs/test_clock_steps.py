@@ -84,7 +84,7 @@ async def test_jobs_are_due_as_soon_as_they_were_before_the_step(lab: Lab) -> No
     await lab.enqueue(Wake("check", "now"), Wake("check", "later"))
     await rows(
         lab.database,
-        "update pgqueuer set execute_after = now() + interval '1 hour' where dedupe_key = 'look:later'",
+        "update pgqueuer set execute_after = now() + interval '1 hour' where dedupe_key = 'check:later'",
     )
     await set_real_time_back(lab.database, 8 * timedelta(hours=1))
     await repair(lab.database)
@@ -93,7 +93,10 @@ async def test_jobs_are_due_as_soon_as_they_were_before_the_step(lab: Lab) -> No
         "select dedupe_key, round(extract(epoch from execute_after - headgate_real_now()) / 60) as minutes"
         " from pgqueuer order by id",
     )
-    assert [(wait["dedupe_key"], wait["minutes"]) for wait in waits] == [("look:now", 0), ("look:later", 60)]
+    assert [(wait["dedupe_key"], wait["minutes"]) for wait in waits] == [
+        ("check:now", 0),
+        ("check:later", 60),
+    ]
 
 
 async def test_a_dead_workers_job_is_taken_over_in_spite_of_a_step(lab: Lab) -> None:

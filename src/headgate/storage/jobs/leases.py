@@ -127,7 +127,7 @@ class LeaseKeeper:
         await self._stop()
         if self.held:
             with contextlib.suppress(DatabaseAway, TimeoutError):
-                async with asyncio.timeout(_RELEASE_S):
+                async with self._clock.timeout(_RELEASE_S):
                     await release_lease(self._database, self._lease)
 
     def renewed(self, asked_at_s: float) -> None:
