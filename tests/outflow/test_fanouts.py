@@ -124,7 +124,7 @@ async def test_what_a_window_leaves_is_carried_to_the_next_one_if_the_reminder_s
     assert between == [
         {
             "state": "waiting",
-            "reason": "the rest goes on when the window opens, 2026-03-03 08:00 (UTC)",
+            "reason": "waits for the window to open at 2026-03-03 08:00 (UTC)",
             "carried": 1,
         }
     ]

@@ -126,7 +126,7 @@ async def test_a_run_before_the_window_opens_waits_and_says_until_when(plans: Pl
     assert await plans.rows("select state, reason, opens_at, closes_at, due_at from run") == [
         {
             "state": "waiting",
-            "reason": "waits for the window to open at 10:00",
+            "reason": "waits for the window to open at 2026-03-03 10:00 (Asia/Kuala_Lumpur)",
             "opens_at": opens_at,
             "closes_at": opens_at + timedelta(hours=8),
             "due_at": opens_at,

@@ -45,7 +45,7 @@ class Renderer:
             "amount": wording.amount,
             "describe": describe,
             "breaker_text": breaker_text,
-            "look_reason": check_reason_text,
+            "check_reason": check_reason_text,
             "frequency_reason_text": frequency_reason_text,
             "frequency_word": frequency_word,
             "minute_text": minute_text,

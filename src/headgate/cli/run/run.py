@@ -277,12 +277,9 @@ def _change(reference: str, change: Change, *, as_json: bool, question: str = ""
                     run_tables.as_document(await run_tables.read_story(tx, changed, preflight_of(context)))
                 )
         elif changed.state == known.state or changed.active:
-            typer.echo(f"{known.title} {said}{f': it {changed.reason}' if _waits(changed) else ''}.")
+            reason = f": it {changed.reason}" if changed.state == "waiting" else ""
+            typer.echo(f"{known.title} {said}{reason}.")
         else:
             typer.echo(f"{known.title}: {changed.summary}" if changed.summary else f"{known.title} {said}.")
 
     with_database(work)
-
-
-def _waits(run: RunLine) -> bool:
-    return run.reason.startswith("waits ")

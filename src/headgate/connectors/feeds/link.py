@@ -12,7 +12,7 @@ from headgate.connectors.feeds.decoding import decode
 from headgate.connectors.feeds.discovery import USUAL_PLACES, feeds_of_page
 from headgate.connectors.feeds.fetching import Fetched, Fetcher
 from headgate.connectors.feeds.parsing import ParsedFeed, is_page, parse_feed
-from headgate.connectors.lacking import ListingLink
+from headgate.connectors.listing_link import ListingLink
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import Malformed, Transient
 from headgate.domain.listings.listings import Listed

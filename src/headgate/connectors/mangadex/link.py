@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from headgate.connectors.lacking import ListingLink
+from headgate.connectors.listing_link import ListingLink
 from headgate.connectors.mangadex.errors import ApiRefused
 from headgate.connectors.mangadex.http import Api, Params
 from headgate.connectors.mangadex.listing import ALL_RATINGS, list_part

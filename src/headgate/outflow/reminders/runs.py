@@ -12,8 +12,9 @@ from uuid import UUID
 
 from headgate.domain.errors import UserError
 from headgate.domain.reminders.run_results import Tally
-from headgate.domain.reminders.windows import DAY_MINUTES, Window, minute_text
+from headgate.domain.reminders.windows import DAY_MINUTES, Window
 from headgate.domain.words.states import skip_text
+from headgate.domain.words.waiting import FOR_ITS_TURN, for_window
 from headgate.kernel.ids import Ids
 from headgate.outflow.reminders import reminders as reminder_plans
 from headgate.outflow.reminders.drafts import Draft, check_words, draft_of
@@ -31,7 +32,6 @@ from headgate.storage.sending.run_overview import get_run
 
 TEST_PRIORITY = 10
 CHANGED = Event("runs")
-TURN = "waits for its turn"
 
 
 class UnderWay(UserError):
@@ -68,7 +68,7 @@ def opening_of(window: Window, *, now: datetime) -> Opening:
         opens_at=stretch.opens_at,
         closes_at=stretch.closes_at,
         due_at=max(now, stretch.opens_at),
-        reason=TURN if is_open else f"waits for the window to open at {minute_text(window.start)}",
+        reason=FOR_ITS_TURN if is_open else for_window(stretch.opens_at, window.zone),
     )
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from headgate.domain.errors import NotFound, UserError
 from headgate.domain.reminders.run_results import DeliveryState, RunState
 from headgate.domain.reminders.windows import Stretch
-from headgate.domain.wall_time import find_zone
+from headgate.domain.words.waiting import FOR_ITS_TURN, PAUSED, for_window
 from headgate.outflow.sending.endings import Circumstances, end_run, window_of
 from headgate.outflow.sending.resting import wake_sender
 from headgate.storage.database import Tx
@@ -24,7 +24,7 @@ ACTIVE: tuple[RunState, ...] = ("waiting", "running", "paused")
 async def pause(tx: Tx, run_id: UUID) -> None:
     """Pause a run; its delivery window still closes on time."""
     run = await _locked(tx, run_id)
-    if not await run_controls.pause_run(tx, run_id, reason="paused by a person"):
+    if not await run_controls.pause_run(tx, run_id, reason=PAUSED):
         raise _refusal(run, "paused")
     await publish(tx, Event("runs"))
 
@@ -126,9 +126,8 @@ async def _go_on(tx: Tx, run: DueRun, stretch: Stretch, *, now: datetime) -> Non
             remedy="Send the rest from another account.",
             command="headgate run send-rest",
         )
-    opens = stretch.opens_at.astimezone(find_zone(run.zone))
-    waits = "its turn" if stretch.opens_at <= now else f"the window to open at {opens:%Y-%m-%d %H:%M}"
-    await run_controls.reopen_run(tx, run.id, stretch, reason=f"waits for {waits}", now=now)
+    reason = FOR_ITS_TURN if stretch.opens_at <= now else for_window(stretch.opens_at, run.zone)
+    await run_controls.reopen_run(tx, run.id, stretch, reason=reason, now=now)
     await _wake(tx, run)
     await publish(tx, Event("runs"))
 

@@ -16,7 +16,7 @@ from headgate.domain.reminders.run_results import (
     summary,
 )
 from headgate.domain.reminders.windows import Window, minute_text
-from headgate.domain.wall_time import find_zone
+from headgate.domain.words.waiting import for_window
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.sending import sending
@@ -56,8 +56,7 @@ async def close_window(tx: Tx, run: DueRun, *, now: datetime) -> bool:
     """
     if run.at_close == "carry":
         stretch = window_of(run).stretch(now)
-        opens = stretch.opens_at.astimezone(find_zone(run.zone))
-        reason = f"the rest goes on when the window opens, {opens:%Y-%m-%d %H:%M} ({run.zone})"
+        reason = for_window(stretch.opens_at, run.zone)
         await sending.carry_run(
             tx, run.id, opens_at=stretch.opens_at, closes_at=stretch.closes_at, reason=reason
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.wall_time import find_zone
+from headgate.domain.words.waiting import for_pace
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
@@ -33,10 +33,7 @@ async def rest(tx: Tx, account: AccountRef, runs: Sequence[DueRun], *, wait_s: f
     """Let runs wait for the pace for so many real seconds, and say why."""
     until = later(clock, wait_s)
     cause = cause_of(await lanes.list_lanes(tx, owner=str(account.id)))
-    reasons = {
-        run.id: f"waits until {until.astimezone(find_zone(run.zone)):%Y-%m-%d %H:%M} ({run.zone}): {cause}"
-        for run in runs
-    }
+    reasons = {run.id: for_pace(until, run.zone, cause) for run in runs}
     await sending.rest_for_pace(tx, reasons, due_at=min(until, later(clock, RECHECK_S)), now=clock.now())
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from headgate.domain.reminders.run_results import DeliveryState, PartState, RunState, Tally
 from headgate.domain.reminders.windows import Window
+from headgate.domain.words.waiting import for_slot
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 from headgate.storage.reminders.reminders import AtClose
@@ -80,8 +81,7 @@ class RunLine:
         waited_s = self.slot_wait_s or 0.0
         if self.state not in {"waiting", "running"} or waited_s < NOTICED_WAIT_S:
             return self
-        span = f"{waited_s:.0f} s" if waited_s < 2 * 60 else f"{waited_s / 60:.0f} min"
-        return replace(self, reason=f"waits for a free sending slot, for {span} so far")
+        return replace(self, reason=for_slot(waited_s))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from headgate.app.parts import Parts, build_parts
 from headgate.cli.output import progress_bar
-from headgate.connectors.lacking import ListingLink
+from headgate.connectors.listing_link import ListingLink
 from headgate.connectors.protocol import FoundChannel, LaneDefault, Link, Manifest, Question, SignedIn
 from headgate.dev.bench.ground import open_ground
 from headgate.dev.bench.listings.chapter_floors import MAKE_TABLES, Rows, chapter_job_kind, measure_rows

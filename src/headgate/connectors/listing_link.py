@@ -1,4 +1,4 @@
-"""What a link refuses whose platform has listings alone."""
+"""The base class of links whose platform has listings alone."""
 
 from __future__ import annotations
 
