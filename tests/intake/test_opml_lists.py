@@ -57,7 +57,7 @@ async def test_what_cannot_be_followed_is_named_and_the_rest_goes_on(lists: Opml
     assert [(one.feed.title, one.reason.partition(".")[0][:40]) for one in told.refused] == [
         ("Ftp", "the address is ftp:, but feeds are read "),
         ("Long", "The address has more than 2,000 characte"),
-        ("Vague", "The title pattern has no fixed text"),
+        ("Vague", "The title pattern has no fixed text, so "),
     ]
 
 

@@ -54,9 +54,9 @@ def test_doubled_braces_are_braces(text: str, filled: str) -> None:
         ("{group.x}", "There is no variable {group.x}."),
         ("{group!r:>9}", "There is no variable {group!r:>9}."),
         ("{}", "There is no variable {}."),
-        ("Dear {group", "The brace { at character 6 does not belong to a variable."),
-        (":-}", "The brace } at character 3 does not belong to a variable."),
-        ("{group}}}}", "The brace } at character 10 does not belong to a variable."),
+        ("Dear {group", "The brace { at character 6 is not part of a variable."),
+        (":-}", "The brace } at character 3 is not part of a variable."),
+        ("{group}}}}", "The brace } at character 10 is not part of a variable."),
         ("{" + "x" * 900 + "}", "There is no variable {" + "x" * 40 + "…}."),
     ],
 )

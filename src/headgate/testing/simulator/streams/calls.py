@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from headgate.storage.database import Connection
 from headgate.testing.platform.call_log import Call
 from headgate.testing.platform.world import World
 from headgate.testing.simulator.streams.person import Off, Person
@@ -24,6 +25,14 @@ def check_calls(world: World, person: Person) -> list[str]:
 
 def count_reads(world: World) -> int:
     return sum(1 for _ in world.log.calls("read"))
+
+
+async def list_rereads(director: Connection) -> set[str]:
+    """Return the streams of which recent messages are to be read again: edits of them may be unknown."""
+    found = await director.execute(
+        "select key from channel c join reread r on r.channel_id = c.id where r.due_at is not null"
+    )
+    return {key for (key,) in await found.fetchall()}
 
 
 def _check_pace(world: World) -> Iterator[str]:
