@@ -110,7 +110,7 @@ class MachineBench:
     async def advance(self, seconds: float) -> None:
         self.clock.advance(seconds)
         self.world.advance()
-        await self.director.execute("update sim.clock set at = %s", (self.clock.now(),))
+        await self.lines.tell_time(self.clock.now())
 
     async def follow(self) -> None:
         await follow_all(self.database, self.parts.links, self.parts.ids, self.clock, name="reader")

@@ -86,14 +86,14 @@ async def _zero(*_: Any, **__: Any) -> int:
 
 
 CAUGHT_BY: dict[Mutant, int] = {
-    proof_survives_a_reconnect: 3,
-    misses_are_never_retried: 1,
-    unreadable_messages_are_passed_over: 1,
-    rules_are_never_renewed: 1,
-    nothing_is_judged_again: 1,
-    rejected_items_stay_shown: 4,
-    kept_messages_are_not_counted: 1,
-    switches_are_ignored: 0,
+    proof_survives_a_reconnect: 11,
+    misses_are_never_retried: 0,
+    unreadable_messages_are_passed_over: 0,
+    rules_are_never_renewed: 4,
+    nothing_is_judged_again: 2,
+    rejected_items_stay_shown: 2,
+    kept_messages_are_not_counted: 2,
+    switches_are_ignored: 1,
     new_lenses_are_forgotten: 2,
 }
 """Each mutant, and the seed of a play that is known to catch it."""

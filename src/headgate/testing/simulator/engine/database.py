@@ -21,11 +21,10 @@ from headgate.testing.simulator.engine.stage import Stage
 
 SHADOW_NOW = b"""
 create schema sim;
-create table sim.clock (at timestamptz not null);
-insert into sim.clock values ('2026-01-01T00:00:00Z');
-create function sim.now() returns timestamptz language sql stable return (select at from sim.clock);
-create or replace function headgate_real_now() returns timestamptz
-    language sql volatile parallel safe return (select at from sim.clock);
+create function sim.now() returns timestamptz language sql stable
+    return current_setting('sim.now')::timestamptz;
+create or replace function headgate_real_now() returns timestamptz language sql volatile parallel safe
+    return current_setting('sim.now')::timestamptz;
 alter table pgqueuer alter created set default sim.now(), alter updated set default sim.now(),
     alter heartbeat set default sim.now(), alter execute_after set default sim.now();
 alter table pgqueuer_log alter created set default sim.now();

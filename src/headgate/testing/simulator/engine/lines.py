@@ -7,6 +7,7 @@ what was under way on it; nothing else of a session is visible to the product.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Self, TypeVar
 
 import psycopg
@@ -71,6 +72,12 @@ class Lines:
         if self._session.pgconn.transaction_status != TransactionStatus.IDLE:
             raise AssertionError("two transactions at once: they would share one session")
         return self._session.share()
+
+    async def tell_time(self, now: datetime) -> None:
+        """Let it be so late for every statement from now on."""
+        if self._session is None:
+            self._session = await self._connect()
+        await self._session.execute(f"set sim.now = '{now.isoformat()}'".encode(), prepare=False)
 
     def cut(self, connection: Connection) -> None:
         """Close a connection as a crash does: what is under way on it is undone."""

@@ -99,8 +99,8 @@ class Fanout:
     async def run(self) -> FanoutOutcome:
         async with Lines(self.url) as lines:
             director = await lines.open()
-            await _tell_time(director, START)
-            self.stage = Stage(self.seed, START, tell_time=lambda now: _tell_time(director, now))
+            await lines.tell_time(START)
+            self.stage = Stage(self.seed, START, tell_time=lines.tell_time)
             self.world = self._build_world()
             self.ensemble = Ensemble(self.seed, lines, self.stage, self.world, self.build, listens=False)
             self.company = Company(self.stage)
@@ -254,7 +254,3 @@ async def _count(director: Connection, sql: str) -> int:
     cursor = await director.execute(sql.encode())
     row = await cursor.fetchone()
     return int(row[0]) if row else 0
-
-
-async def _tell_time(director: Connection, now: datetime) -> None:
-    await director.execute("update sim.clock set at = %s", (now,))

@@ -79,8 +79,8 @@ class Play:
     async def run(self) -> PlayOutcome:
         async with Lines(self.url) as lines:
             director = await lines.open()
-            await _tell_time(director, START)
-            stage = Stage(self.seed, START, tell_time=lambda now: _tell_time(director, now))
+            await lines.tell_time(START)
+            stage = Stage(self.seed, START, tell_time=lines.tell_time)
             world = self._build_world(stage)
             self.ensemble = Ensemble(self.seed, lines, stage, world, self.build)
             self.person_db = StagedDatabase(lines, StageClock(stage), stage, name="person")
@@ -204,7 +204,3 @@ class Play:
         world.clear("stream-2", first=self.script.history - 2, count=2)
         world.on_point = stage.point
         return world
-
-
-async def _tell_time(director: Connection, now: datetime) -> None:
-    await director.execute("update sim.clock set at = %s", (now,))
