@@ -105,7 +105,7 @@ class MachineBench:
 
     async def close(self) -> None:
         await self.end()
-        await self.lines.__aexit__()
+        await self.lines.close()
 
     async def advance(self, seconds: float) -> None:
         self.clock.advance(seconds)

@@ -89,6 +89,9 @@ class Lines:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
 

@@ -33,6 +33,9 @@ from push_notification w join push_address a on a.id = w.address_id left join pu
 group by p.id, 1, 2, 3, 4
 """
 
+UNNOTICED = "is gone, and nobody knows"
+"""How a withdrawn entry is reported that is still listed."""
+
 
 async def find_lost(play: ListingPlay, director: Connection) -> list[str]:
     """Compare the world with what we have: every entry is a release as it stands, and nothing else is."""
@@ -51,7 +54,7 @@ async def find_lost(play: ListingPlay, director: Connection) -> list[str]:
     ]
     lost += [f"{place} is said to be gone, and is there" for place in removed & real.keys()]
     withdrawn = play.withdrawn if play.script.complete else set[tuple[str, str]]()
-    lost += [f"{place} is gone, and nobody knows" for place in known.keys() & withdrawn]
+    lost += [f"{place} {UNNOTICED}" for place in known.keys() & withdrawn]
     return lost + [f"{place} was never published" for place in known.keys() - real.keys() - play.withdrawn]
 
 

@@ -36,7 +36,7 @@ from headgate.testing.simulator.engine.lines import Lines
 from headgate.testing.simulator.engine.operator import Operator
 from headgate.testing.simulator.engine.process import ProductFactory
 from headgate.testing.simulator.engine.stage import Perils, Stage, StageClock, TrueClock
-from headgate.testing.simulator.listings.judge import find_lost, find_unpushed, find_untold
+from headgate.testing.simulator.listings.judge import UNNOTICED, find_lost, find_unpushed, find_untold
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 LOOK_S = 2.0
@@ -45,7 +45,9 @@ SOURCES = {"dex": "A", "park": "A", "web": "B"}
 WITHDRAWN = {2: "2", 3: "1"}
 """Which old chapter is withdrawn with which wave."""
 FOUND_WITHIN_S = 150.0
-"""A listing is asked once a minute in a play, or twice as seldom while nothing comes."""
+"""A listing is polled once a minute in a play, or half as often while nothing comes."""
+POLLED_WITHIN_S = 750.0
+"""A listing of a site that is swept is polled every ten minutes in a play."""
 WORK = """
 select (select count(*) from news) + (select count(*) from push_address where due_at is not null)
     + (select count(*) from pgqueuer where status in ('queued', 'picked')
@@ -227,9 +229,14 @@ class ListingPlay:
             await self._mend(director)
             await stage.play(until_s=stage.elapsed_s + LOOK_S, between=self.ensemble.replace_dead)
             lost = await find_lost(self, director)
-            if script.punctual and stage.elapsed_s > self._came_s + FOUND_WITHIN_S:
-                self.late = self.late or [f"late: {what}" for what in lost]
+            if script.punctual:
+                self.late = self.late or [f"late: {what}" for what in lost if self._is_late(what)]
             self._unsettled = bool(lost) or await _has_work(director)
+
+    def _is_late(self, what: str) -> bool:
+        """Tell whether the schedule should have found it; a sweep reports what is new, not what is gone."""
+        unseen = self.script.profile.sweeps and what.endswith(UNNOTICED)
+        return self.stage.elapsed_s > self._came_s + (POLLED_WITHIN_S if unseen else FOUND_WITHIN_S)
 
     def _is_down(self) -> bool:
         outage = self.script.outage_s
