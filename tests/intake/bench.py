@@ -128,10 +128,12 @@ class Bench:
         return self.claimer
 
     async def step(self) -> bool:
-        """Tick and carry out one job; false if there is none."""
+        """Carry out one job, after a tick if none is waiting; false if there is none even then."""
         stepper = await self.stepper()
-        await self.parts.tick().tick(self.clock.now())
         job = await stepper.claim()
+        if job is None:
+            await self.parts.tick().tick(self.clock.now())
+            job = await stepper.claim()
         if job is None:
             return False
         _, settlement = await stepper.execute(job)
@@ -139,7 +141,7 @@ class Bench:
         return True
 
     async def work(self) -> int:
-        """Tick and carry out jobs until none is left; returns how many there were."""
+        """Carry out jobs until none is left and no tick makes one; returns how many there were."""
         done = 0
         while await self.step():
             done += 1

@@ -205,12 +205,15 @@ class NewsBench:
         return Kinds([Notifier(self.clock, GATHER_S).kind(), push_out.kind()])
 
     async def work(self) -> int:
-        """Tick and carry out jobs until none is left; returns how many."""
+        """Tick and carry out jobs until none is left and no tick makes one; returns how many."""
         done = 0
         async with self.stepper() as stepper:
+            await self.tick()
             while True:
-                await self.tick()
                 job = await stepper.claim()
+                if job is None:
+                    await self.tick()
+                    job = await stepper.claim()
                 if job is None:
                     return done
                 _, settlement = await stepper.execute(job)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from full_set import CRASH_POINT_STRIDE
+from full_set import CRASH_POINT_STRIDE, FANOUT_PLAYS
 
 from headgate.testing.platform.profiles import PRESETS
 from headgate.testing.simulator import FanoutScript, Theatre, fanout_for
@@ -20,7 +20,6 @@ pytestmark = pytest.mark.once
 KINDS = {"plain": "same_message", "telegram_like": "error", "hostile": "none"}
 SHARES = 8
 """Each kind of platform has its third of the points, in so many tests."""
-SEEDS = 20
 PER_TEST = 5
 
 
@@ -40,7 +39,7 @@ async def test_a_run_survives_a_crash_at_each_await(theatre: Theatre, name: str,
         assert outcome.messages + outcome.uncertain >= 6 or name == "hostile"
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, PER_TEST))
+@pytest.mark.parametrize("first", range(0, FANOUT_PLAYS, PER_TEST))
 async def test_a_run_survives_crashes_and_faults_at_random(theatre: Theatre, first: int) -> None:
     for seed in range(first, first + PER_TEST):
         outcome = await theatre.fan_out(seed, fanout_for(seed, "wild"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from full_set import CRASH_POINT_STRIDE
+from full_set import CRASH_POINT_STRIDE, LISTING_PLAYS
 
 from headgate.dev.sim import build_product
 from headgate.testing.platform.profiles import PRESETS
@@ -18,7 +18,6 @@ from headgate.testing.simulator import ListingScript, listings_for, open_theatre
 pytestmark = pytest.mark.once
 
 SHARES = 4
-SEEDS = 20
 PER_TEST = 10
 
 
@@ -43,7 +42,7 @@ async def test_listings_survive_a_crash_at_each_await(server_url: str, *, sweeps
             assert (outcome.chapters, outcome.notifications) == (4, 4)
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, PER_TEST))
+@pytest.mark.parametrize("first", range(0, LISTING_PLAYS, PER_TEST))
 async def test_listings_survive_crashes_and_faults_at_random(server_url: str, first: int) -> None:
     async with open_theatre(server_url, build_product) as theatre:
         for seed in range(first, first + PER_TEST):

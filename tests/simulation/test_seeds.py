@@ -6,7 +6,7 @@ A failing seed is replayed with the printed command; once understood it becomes 
 from __future__ import annotations
 
 import pytest
-from full_set import PLAYS
+from full_set import INTAKE_PLAYS
 
 from headgate.testing.simulator import PlayOutcome, Theatre
 
@@ -19,7 +19,7 @@ async def play(theatre: Theatre, seeds: range, faults: str) -> list[PlayOutcome]
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("first", range(0, PLAYS, PER_TEST))
+@pytest.mark.parametrize("first", range(0, INTAKE_PLAYS, PER_TEST))
 async def test_nothing_is_lost_and_nothing_doubled(theatre: Theatre, first: int) -> None:
     outcomes = await play(theatre, range(first, first + PER_TEST), FAULTS)
     failed = [outcome for outcome in outcomes if outcome.failures]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from fastapi.responses import HTMLResponse
@@ -20,48 +21,55 @@ from headgate.web import wording
 from headgate.web.http.assets import Assets
 
 
+@functools.cache
+def _load_templates(assets: Assets) -> Environment:
+    """Return the templates with their words; compiled once a process, however many apps it builds."""
+    environment = Environment(
+        loader=PackageLoader("headgate.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    words: dict[str, Any] = {
+        "asset": assets.url,
+        "version": __version__,
+        "relative": wording.relative,
+        "exact": times.exact,
+        "wall": times.wall,
+        "day": times.day,
+        "state_text": state_text,
+        "TRIGGERS": TRIGGERS,
+        "AT_CLOSE": AT_CLOSE,
+        "amount": wording.amount,
+        "describe": describe,
+        "breaker_text": breaker_text,
+        "check_reason": check_reason_text,
+        "frequency_reason_text": frequency_reason_text,
+        "frequency_word": frequency_word,
+        "minute_text": minute_text,
+    }
+    environment.globals |= words
+    environment.filters |= {
+        "size": wording.size,
+        "count": wording.count,
+        "share": wording.share,
+        "browser": wording.browser,
+        "latency": wording.latency,
+        "outside": wording.outside,
+        "without_secrets": mask_url,
+    }
+    return environment
+
+
 class Renderer:
     """Renders pages with the product's time and the addresses of static files at hand."""
 
     def __init__(self, assets: Assets, clock: Clock) -> None:
         self._clock = clock
-        self._environment = Environment(
-            loader=PackageLoader("headgate.web"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        words: dict[str, Any] = {
-            "asset": assets.url,
-            "version": __version__,
-            "relative": wording.relative,
-            "exact": times.exact,
-            "wall": times.wall,
-            "day": times.day,
-            "state_text": state_text,
-            "TRIGGERS": TRIGGERS,
-            "AT_CLOSE": AT_CLOSE,
-            "amount": wording.amount,
-            "describe": describe,
-            "breaker_text": breaker_text,
-            "check_reason": check_reason_text,
-            "frequency_reason_text": frequency_reason_text,
-            "frequency_word": frequency_word,
-            "minute_text": minute_text,
-        }
-        self._environment.globals |= words
-        self._environment.filters |= {
-            "size": wording.size,
-            "count": wording.count,
-            "share": wording.share,
-            "browser": wording.browser,
-            "latency": wording.latency,
-            "outside": wording.outside,
-            "without_secrets": mask_url,
-        }
+        self._templates = _load_templates(assets)
 
     def render(self, template: str, **context: Any) -> HTMLResponse:
         """Return a page; every one knows who looks at it (`caller`) and when (`now`)."""
         context.setdefault("now", self._clock.now())
-        return HTMLResponse(self._environment.get_template(template).render(context))
+        return HTMLResponse(self._templates.get_template(template).render(context))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import mimetypes
 from collections.abc import Iterator
@@ -42,7 +43,9 @@ class Assets:
         return known[1] if known is not None and known[0] == digest else None
 
 
+@functools.cache
 def load_assets() -> Assets:
+    """Return the static files; read once a process."""
     return Assets(_walk(resources.files("headgate.web").joinpath("static"), ""))
 
 
