@@ -173,11 +173,20 @@ async def test_a_wrong_statement_is_no_refusal_of_a_row(database: Database) -> N
             await tx.raw("select * from nothing_of_that_name")
 
 
+async def came_back(database: Database, connections: int) -> None:
+    """Wait until so many connections are in the pool: tasks of its own bring them back."""
+    async with asyncio.timeout(10):
+        while database._pool.get_stats()["pool_available"] < connections:
+            await asyncio.sleep(0)
+
+
 async def test_the_connection_that_came_back_last_is_lent_first(database: Database) -> None:
     async with database.autocommit() as outer:
         latest = await outer.value(Q["own_backend"])
         async with database.autocommit() as inner:
             assert await inner.value(Q["own_backend"]) != latest
+        await came_back(database, 1)
     for _ in range(3):
+        await came_back(database, 2)
         async with database.autocommit() as again:
             assert await again.value(Q["own_backend"]) == latest
