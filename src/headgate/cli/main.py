@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 from dataclasses import dataclass
@@ -98,6 +99,7 @@ app = typer.Typer(
 )
 
 
+@functools.cache
 def load_command(name: str) -> Any:
     """Import a command of the table and return it ready to be invoked."""
     module, _, attribute = COMMANDS[name].target.partition(":")

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
-class Section(BaseSettings):
+class Section(BaseModel):
     """Base of all sections: frozen, no unknown names, read by `load_settings` alone."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", validate_default=True)
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return (init_settings,)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
 def interval(default: float, description: str) -> Any:
