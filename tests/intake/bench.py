@@ -17,6 +17,7 @@ from headgate.intake.channels import requests
 from headgate.intake.channels.discovery import follow_all
 from headgate.intake.streams.live import LiveIntake
 from headgate.jobs.stepper import Stepper
+from headgate.jobs.tick import Tick
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import load_settings
 from headgate.lanes.links import AccountRef
@@ -112,6 +113,7 @@ class Bench:
     world: World
     parts: Parts
     claimer: Stepper | None = None
+    _ticker: Tick | None = None
     _processes: int = 1
     _connections: list[Connection] = field(default_factory=list[Connection])
 
@@ -127,12 +129,17 @@ class Bench:
             self.claimer = Stepper(self.parts.execution, connection, uuid4(), HEARTBEAT_S)
         return self.claimer
 
+    async def tick(self) -> None:
+        if self._ticker is None:
+            self._ticker = self.parts.tick()
+        await self._ticker.tick(self.clock.now())
+
     async def step(self) -> bool:
         """Carry out one job, after a tick if none is waiting; false if there is none even then."""
         stepper = await self.stepper()
         job = await stepper.claim()
         if job is None:
-            await self.parts.tick().tick(self.clock.now())
+            await self.tick()
             job = await stepper.claim()
         if job is None:
             return False
@@ -165,7 +172,7 @@ class Bench:
 
     async def restart(self) -> None:
         """Go on in another process: nothing is left of the old one, and its jobs are free again."""
-        self.claimer = None
+        self.claimer = self._ticker = None
         self.world.on_point = None
         await self.change("let_jobs_wait_less", by=timedelta(seconds=10 * HEARTBEAT_S))
         self._processes += 1

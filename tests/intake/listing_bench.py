@@ -187,7 +187,7 @@ class ListingBench:
 
     async def claim_beside(self, count: int) -> list[tuple[Stepper, ClaimedJob]]:
         """Tick, and claim so many jobs, each by a runner of its own."""
-        await self.bench.parts.tick().tick(self.bench.clock.now())
+        await self.bench.tick()
         while len(self.runners) < count:
             connection = await connect(self.bench.url)
             self.connections.append(connection)
