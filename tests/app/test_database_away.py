@@ -15,6 +15,8 @@ import pytest
 from proxy import proxied
 from running import DEADLINE_S, environment
 
+pytestmark = pytest.mark.long
+
 
 def _hear_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from running import environment, eventually, postgres_runs, started
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.long]
 
 
 def count_items(page: str) -> int:

@@ -199,6 +199,7 @@ async def test_a_token_is_made_and_revoked(live: LiveSite) -> None:
     assert live.complaints == []
 
 
+@pytest.mark.long
 async def test_pages_are_accessible_and_fit(live: LiveSite) -> None:
     await live.add_user()
     await fill_library(live.database, RealClock().now())

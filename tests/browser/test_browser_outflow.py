@@ -178,6 +178,7 @@ async def test_a_reminder_is_planned_without_scripts(live: LiveSite) -> None:
     await context.close()
 
 
+@pytest.mark.long
 async def test_pages_of_reminders_are_accessible_and_fit(live: LiveSite) -> None:
     await live.add_user()
     scene = await set_scene(live.database)

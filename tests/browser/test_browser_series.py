@@ -203,6 +203,7 @@ async def test_series_and_notifications_work_without_scripts(live: LiveSite) -> 
     await context.close()
 
 
+@pytest.mark.long
 async def test_pages_of_series_are_accessible_and_fit(live: LiveSite) -> None:
     scene = await set_series(live.database, await live.add_user())
     await open_platform(live)

@@ -37,7 +37,7 @@ KEYS = {
 
 
 # One after the other: each looks whether a benchmark has left its database behind.
-pytestmark = [pytest.mark.xdist_group("bench"), pytest.mark.once]
+pytestmark = [pytest.mark.xdist_group("bench"), pytest.mark.once, pytest.mark.long]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from headgate.dev.bench import app
 
 __all__ = ["on_server"]
 
-pytestmark = [pytest.mark.xdist_group("bench"), pytest.mark.once]
+pytestmark = [pytest.mark.xdist_group("bench"), pytest.mark.once, pytest.mark.long]
 
 
 def test_both_read_every_entry_once(on_server: str) -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from headgate.dev.bench import app
 
-pytestmark = [pytest.mark.xdist_group("bench"), pytest.mark.once]
+pytestmark = [pytest.mark.xdist_group("bench"), pytest.mark.once, pytest.mark.long]
 
 
 @pytest.fixture(autouse=True)

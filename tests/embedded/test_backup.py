@@ -21,6 +21,8 @@ from headgate.testing.simulator.sending.fanout import Fanout
 from headgate.testing.simulator.streams.play import Play
 from headgate.testing.simulator.streams.scripts import script_for
 
+pytestmark = pytest.mark.long
+
 
 def _names(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]

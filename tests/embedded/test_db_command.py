@@ -12,6 +12,8 @@ from typer.testing import CliRunner, Result
 
 from headgate.cli.main import app
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def data_dir(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

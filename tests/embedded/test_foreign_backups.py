@@ -17,6 +17,8 @@ from headgate.domain.errors import UserError
 from headgate.storage.backup.backup import backup
 from headgate.storage.backup.restore import restore
 
+pytestmark = pytest.mark.long
+
 Manifest = dict[str, Any]
 
 SCRIPT = """

@@ -19,6 +19,8 @@ from headgate.storage.backup.restore import SET_ASIDE, restore
 from headgate.storage.describe import describe_schema
 from headgate.storage.migrate import Migration, list_migrations, migrate
 
+pytestmark = pytest.mark.long
+
 RESTORING = Path(__file__).with_name("restoring.py")
 
 

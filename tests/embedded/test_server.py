@@ -18,6 +18,8 @@ from guests import AttachProcess, make_server, postmaster_pid, wait_until
 from headgate.domain.errors import UserError
 from headgate.storage.embedded import EmbeddedServer
 
+pytestmark = pytest.mark.long
+
 
 def _remember(url: str, word: str) -> None:
     with psycopg.connect(url) as connection:

@@ -19,6 +19,8 @@ from guests import make_server, postmaster_pid
 from headgate.storage.embedded import programs
 from headgate.storage.embedded.programs import SystemUser, server_programs
 
+pytestmark = pytest.mark.long
+
 NOBODY = pwd.getpwnam("nobody")
 
 

@@ -26,7 +26,7 @@ from headgate.testing import file_of
 from headgate.testing.platform.faults import FaultRates
 from headgate.testing.simulator.streams.person import DIRECTIONS, LAYERS
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.long]
 
 PROFILES = ("plain", "telegram_like", "matrix_like", "hostile")
 FILES = (("zip", "application/zip"), ("jpg", "image/jpeg"), ("pdf", "application/pdf"))

@@ -50,6 +50,7 @@ async def test_many_jobs_are_each_done_once(lab: Lab) -> None:
     assert await lab.rows() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("flags", [(), ("default",)], ids=["2 s", "default"])
 async def test_a_killed_worker_is_taken_over_and_the_effects_are_there_once(
     lab: Lab, flags: tuple[str, ...], record_property: Callable[[str, object], None]

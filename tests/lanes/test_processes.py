@@ -18,6 +18,8 @@ from headgate.kernel.clock import RealClock
 from headgate.lanes import Lanes, Pace
 from headgate.storage.database import Database
 
+pytestmark = pytest.mark.long
+
 HAMMER = Path(__file__).with_name("hammer.py")
 Hammer = subprocess.Popen[str]
 

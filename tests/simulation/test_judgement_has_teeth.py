@@ -12,7 +12,7 @@ from headgate.testing.platform.faults import FaultRates
 from headgate.testing.simulator import Script, Theatre, script_for
 from headgate.testing.simulator.engine.stage import Perils, Stuck
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.long]
 
 MAX_PLAYS = 40
 SHORT_REST_S = 200.0

@@ -27,11 +27,7 @@ async def test_nothing_is_lost_and_nothing_doubled(theatre: Theatre, first: int)
         f"headgate sim --seed {outcome.seed} --faults {FAULTS}: {outcome.failures[:3]}" for outcome in failed
     )
     assert all(outcome.items > 0 for outcome in outcomes)
-
-
-async def test_crashes_really_happen(theatre: Theatre) -> None:
-    outcomes = await play(theatre, range(4), FAULTS)
-    assert sum(outcome.crashes for outcome in outcomes) > 4
+    assert sum(outcome.crashes for outcome in outcomes) > PER_TEST, "hardly anything crashed"
 
 
 async def test_the_same_seed_is_the_same_play(theatre: Theatre) -> None:

@@ -189,6 +189,7 @@ async def test_a_garbled_message_is_named_but_not_told(world: World, clock: Virt
     assert message.position in page.proven
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_messages_cost_little_memory(clock: VirtualClock) -> None:
     world = World(1, clock)
     world.add_stream("busy")
