@@ -1,0 +1,62 @@
+"""What is said of sets: how much of them is there, what is missing, and why."""
+
+from __future__ import annotations
+
+from headgate.domain.library.assembly import LoneReason, SetReason
+from headgate.domain.library.completeness import Completeness, CompletenessReason, SetState
+
+MAX_NAMES = 5
+"""So many missing files are named; more would hide what matters."""
+
+SET_STATES: dict[Completeness, str] = {
+    "proven": "complete",
+    "assumed": "probably complete",
+    "waiting": "incomplete",
+    "impossible": "cannot be completed",
+}
+
+SET_REASONS: dict[CompletenessReason, str] = {
+    "headers": "the archive says how many volumes it has, and all are here",
+    "last_is_smaller": "no volume is missing, the last is smaller than others, and no more came for a day",
+    "last_by_name": "no volume is missing, the last is here, and no more came for a day",
+    "not_quiet_yet": "no volume is missing so far, but more may come today",
+    "volumes_missing": "some volumes have not been posted yet",
+    "open_end": "the last volume is as large as the others, so there may be more",
+    "beyond_total": "there are more volumes than the archive says it has",
+    "vanished": "a volume was deleted before it could be fetched",
+}
+"""Why a set is complete or not."""
+
+ASSEMBLY_REASONS: dict[SetReason | LoneReason, str] = {
+    "joined_by_hand": "a person put these files together",
+    "volumes": "the names, sizes and times fit",
+    "ambiguous_name": "the name does not tell whether there are more volumes",
+    "separated": "a person took it out of its set",
+    "whole_archive": "the archive is complete in this one file",
+    "too_many": "there are too many volumes of this name",
+}
+"""Why files are one set, or why a file is on its own."""
+
+
+def volumes_text(state: SetState) -> str:
+    """Say how many volumes are here, of how many."""
+    here = len(state.present)
+    if state.complete:
+        return _count(here)
+    if state.total is not None:
+        return f"{here} of {_count(state.total)}"
+    return f"{_count(here)} so far"
+
+
+def missing_text(state: SetState) -> str:
+    """Name the missing files, the first of a long list; empty if none is known to be missing."""
+    named = state.missing_names[:MAX_NAMES]
+    # Naming all but one and counting that one would be no shorter.
+    if state.missing_count <= MAX_NAMES + 1:
+        named = state.missing_names
+    more = state.missing_count - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more else "")
+
+
+def _count(volumes: int) -> str:
+    return "1 volume" if volumes == 1 else f"{volumes:,} volumes"
