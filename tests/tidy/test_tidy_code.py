@@ -30,12 +30,14 @@ _CLOCK_IN_SQL = re.compile(
 # Leases, lanes and the engine's own rows are in real time, whatever the product's clock says.
 REAL_TIME_FILES = {
     "clock_repair.sql",
+    "intents.sql",
     "lanes.sql",
     "leases.sql",
     "sending.sql",
     "engine.sql",
     "engine_status.sql",
     "listeners.sql",
+    "room.sql",
     "vitals.sql",
 }
 

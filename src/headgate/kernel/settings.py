@@ -18,6 +18,7 @@ from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_va
 from pydantic.fields import FieldInfo
 
 from headgate.kernel.connector_settings import FeedsSettings, MangaDexSettings, SeriesSettings
+from headgate.kernel.files_settings import FilesSettings
 from headgate.kernel.logs import MASK, LogFormat, mask_url
 from headgate.kernel.notify_settings import NotifySettings
 from headgate.kernel.section import Section, interval
@@ -214,6 +215,7 @@ class Settings:
 
     data: DataSettings
     database: DatabaseSettings
+    files: FilesSettings
     log: LogSettings
     web: WebSettings
     jobs: JobsSettings
@@ -361,7 +363,7 @@ def _describe(section: str, error: ValidationError, origins: Mapping[str, str]) 
             yield f"There is no setting `{name}` in section [{section}] (in: {origin}).{hint}"
             continue
         reason = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
-        given = "" if is_secret(known[name]) else f" (it is {fault['input']!r})"
+        given = "" if is_secret(known[name]) else f" (it is {mask_url(repr(fault['input']))})"
         yield f"{variable} {reason[0].lower()}{reason[1:]}{given}; set in: {origin}."
 
 

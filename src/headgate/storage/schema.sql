@@ -656,6 +656,11 @@ begin
 end
 $function$;
 
+CREATE VIEW blob_reference AS
+ SELECT id AS blob_id
+   FROM blob
+  WHERE false;
+
 CREATE VIEW live_job AS
  SELECT dedupe_key
    FROM pgqueuer
@@ -708,6 +713,44 @@ CREATE TABLE app_user (
     CONSTRAINT app_user_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'member'::text])))
 );
 CREATE UNIQUE INDEX app_user_name ON public.app_user USING btree (lower(name));
+
+CREATE TABLE blob (
+    id uuid NOT NULL,
+    sha256 bytea NOT NULL,
+    size_bytes bigint NOT NULL,
+    object_name text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    unreferenced_since timestamp with time zone,
+    damaged_at timestamp with time zone,
+    CONSTRAINT blob_object_name_key UNIQUE (object_name),
+    CONSTRAINT blob_pkey PRIMARY KEY (id),
+    CONSTRAINT blob_sha256_check CHECK ((octet_length(sha256) = 32)),
+    CONSTRAINT blob_sha256_key UNIQUE (sha256),
+    CONSTRAINT blob_size_bytes_check CHECK ((size_bytes >= 0))
+);
+CREATE INDEX blob_damaged ON public.blob USING btree (damaged_at) WHERE (damaged_at IS NOT NULL);
+CREATE INDEX blob_unreferenced ON public.blob USING btree (unreferenced_since) WHERE (unreferenced_since IS NOT NULL);
+
+CREATE TABLE blob_alias (
+    platform text NOT NULL,
+    scope text NOT NULL,
+    content_id text NOT NULL,
+    size_bytes bigint NOT NULL,
+    blob_id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT blob_alias_blob_id_fkey FOREIGN KEY (blob_id) REFERENCES blob(id) ON DELETE CASCADE,
+    CONSTRAINT blob_alias_pkey PRIMARY KEY (platform, scope, content_id, size_bytes)
+);
+CREATE INDEX blob_alias_blob ON public.blob_alias USING btree (blob_id);
+
+CREATE TABLE blob_store (
+    single boolean NOT NULL DEFAULT true,
+    id uuid NOT NULL,
+    marked boolean NOT NULL DEFAULT false,
+    collected_to uuid,
+    CONSTRAINT blob_store_pkey PRIMARY KEY (single),
+    CONSTRAINT blob_store_single_check CHECK (single)
+);
 
 CREATE TABLE bookmark (
     channel_id uuid NOT NULL,
@@ -834,6 +877,16 @@ CREATE TABLE delivery (
     CONSTRAINT delivery_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE SET NULL
 ) WITH (fillfactor=60);
 CREATE INDEX delivery_target ON public.delivery USING btree (target_id);
+
+CREATE TABLE doomed_object (
+    object_name text NOT NULL,
+    reason text NOT NULL,
+    doomed_at timestamp with time zone NOT NULL,
+    delete_at timestamp with time zone NOT NULL,
+    CONSTRAINT doomed_object_pkey PRIMARY KEY (object_name),
+    CONSTRAINT doomed_object_reason_check CHECK ((reason = ANY (ARRAY['unreferenced'::text, 'duplicate'::text, 'abandoned'::text, 'replaced'::text, 'orphan'::text])))
+);
+CREATE INDEX doomed_object_due ON public.doomed_object USING btree (delete_at);
 
 CREATE TABLE follow (
     id uuid NOT NULL,
@@ -1379,6 +1432,15 @@ CREATE TABLE reread (
 );
 CREATE INDEX reread_due ON public.reread USING btree (due_at);
 
+CREATE TABLE room_reservation (
+    machine text NOT NULL,
+    key text NOT NULL,
+    size_bytes bigint NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT room_reservation_pkey PRIMARY KEY (machine, key),
+    CONSTRAINT room_reservation_size_bytes_check CHECK ((size_bytes >= 0))
+);
+
 CREATE TABLE run (
     id uuid NOT NULL,
     reminder_id uuid,
@@ -1678,6 +1740,19 @@ CREATE TABLE upload (
     CONSTRAINT upload_pkey PRIMARY KEY (account_id, media_id)
 );
 CREATE INDEX upload_media ON public.upload USING btree (media_id);
+
+CREATE TABLE upload_intent (
+    id uuid NOT NULL,
+    sha256 bytea NOT NULL,
+    size_bytes bigint NOT NULL,
+    object_name text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT upload_intent_object_name_key UNIQUE (object_name),
+    CONSTRAINT upload_intent_pkey PRIMARY KEY (id),
+    CONSTRAINT upload_intent_sha256_check CHECK ((octet_length(sha256) = 32)),
+    CONSTRAINT upload_intent_size_bytes_check CHECK ((size_bytes >= 0))
+);
+CREATE INDEX upload_intent_expires ON public.upload_intent USING btree (expires_at);
 
 CREATE TABLE user_session (
     id uuid NOT NULL,

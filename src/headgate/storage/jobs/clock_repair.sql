@@ -64,6 +64,8 @@ with streams as (
 ), addresses as (
     update push_address set due_at = headgate_moved(due_at, %(now)s, %(step)s), open_until = headgate_moved(open_until, %(now)s, %(step)s)
     where greatest(due_at, open_until) > %(now)s
+), doomed as (
+    update doomed_object set delete_at = headgate_moved(delete_at, %(now)s, %(step)s) where delete_at > %(now)s
 )
 update run set due_at = greatest(opens_at, headgate_moved(due_at, %(now)s, %(step)s))
 where due_at > %(now)s and state in ('waiting', 'running')
@@ -84,6 +86,10 @@ with moment as materialized (
         rate_at = headgate_moved(l.rate_at, m.at, m.step), warm_at = headgate_moved(l.warm_at, m.at, m.step),
         use_slot = least(l.use_slot, lane_slot(m.at))
     from moment m where greatest(l.tat, l.cool_until, l.rate_at, l.warm_at) > m.at or l.use_slot > lane_slot(m.at)
+), uploads as (
+    update upload_intent u set expires_at = headgate_moved(u.expires_at, m.at, m.step) from moment m where u.expires_at > m.at
+), reservations as (
+    update room_reservation r set expires_at = headgate_moved(r.expires_at, m.at, m.step) from moment m where r.expires_at > m.at
 )
 update part p set sending_at = headgate_moved(p.sending_at, m.at, m.step),
     doubtful_since = headgate_moved(p.doubtful_since, m.at, m.step), retry_at = headgate_moved(p.retry_at, m.at, m.step)

@@ -1745,3 +1745,86 @@ language sql immutable parallel safe as $$
            or starts_with(replace(lower(language), '_', '-'), lower(want) || '-')
     )
 $$;
+
+
+-- Stored content: once by SHA-256, in a store of objects (a folder, or a bucket).
+
+-- Which store belongs to this database. The same id stands in the store, so that a disk that is not mounted, or the
+-- store of another database, is never taken for ours.
+create table blob_store (
+    single boolean primary key default true check (single),
+    id uuid not null,
+    -- Whether the store has its mark; from then on a store without it is not ours.
+    marked boolean not null default false,
+    -- How far the collector is in its round over all blobs.
+    collected_to uuid
+);
+
+-- Content that can be read: the object is whole and durable before the row is there. The id is that of its upload.
+create table blob (
+    id uuid primary key,
+    sha256 bytea not null unique check (octet_length(sha256) = 32),
+    size_bytes bigint not null check (size_bytes >= 0),
+    -- `ab/cd/<sha256>-<upload id>`, never used again.
+    object_name text collate "C" not null unique,
+    created_at timestamptz not null,
+    -- Since when the collector has seen nothing that refers to it.
+    unreferenced_since timestamptz,
+    -- When its object was found missing or damaged; the same content, stored again, replaces it.
+    damaged_at timestamptz
+);
+
+create index blob_unreferenced on blob (unreferenced_since) where unreferenced_since is not null;
+create index blob_damaged on blob (damaged_at) where damaged_at is not null;
+
+-- An object that is being made. It commits before the first byte and ends as a blob or as a doomed object.
+create table upload_intent (
+    id uuid primary key,
+    sha256 bytea not null check (octet_length(sha256) = 32),
+    size_bytes bigint not null check (size_bytes >= 0),
+    object_name text collate "C" not null unique,
+    -- In real time, renewed while the upload goes on. An expired upload is given up.
+    expires_at timestamptz not null
+);
+
+create index upload_intent_expires on upload_intent (expires_at);
+
+-- An object that nothing can read any more and that is to be deleted.
+create table doomed_object (
+    object_name text collate "C" primary key,
+    reason text not null check (reason in ('unreferenced', 'duplicate', 'abandoned', 'replaced', 'orphan')),
+    doomed_at timestamptz not null,
+    delete_at timestamptz not null
+);
+
+create index doomed_object_due on doomed_object (delete_at);
+
+-- What a platform calls content that is stored, so that it is linked without a download. An alias goes with its blob
+-- and keeps none alive.
+create table blob_alias (
+    platform text not null,
+    scope text not null,
+    content_id text not null,
+    size_bytes bigint not null,
+    blob_id uuid not null references blob (id) on delete cascade,
+    created_at timestamptz not null,
+    primary key (platform, scope, content_id, size_bytes)
+);
+
+create index blob_alias_blob on blob_alias (blob_id);
+
+-- Everything that keeps a blob alive. Whoever adds a column with a foreign key to `blob` (`no action`, with an index)
+-- adds it here with `union all`; the collector knows nothing else, and a test compares the two. The first line has the
+-- shape and no rows.
+create view blob_reference as
+select id as blob_id from blob where false;
+
+-- Room on a disk that is promised to what is about to be written; `machine` says whose disk.
+create table room_reservation (
+    machine text not null,
+    key text not null,
+    size_bytes bigint not null check (size_bytes >= 0),
+    -- In real time; what is not renewed is free again.
+    expires_at timestamptz not null,
+    primary key (machine, key)
+);

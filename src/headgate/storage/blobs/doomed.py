@@ -1,0 +1,57 @@
+"""Objects that are to be deleted, and their deletion."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+
+from headgate.domain.errors import Transient
+from headgate.storage.blobs.store import BlobStore
+from headgate.storage.database import Database, Tx, connect
+from headgate.storage.errors import is_away
+from headgate.storage.queries import load_queries
+
+Q = load_queries(__name__)
+
+
+class BackupUnprotected(Transient):
+    """The database forgot that a backup runs, so files may have been deleted under it."""
+
+
+async def doom_unknown(tx: Tx, names: Sequence[str], *, now: datetime, keep: timedelta) -> int:
+    """Doom those of some objects that no row knows; return how many."""
+    return await tx.execute(Q["doom_unknown"], names=list(names), now=now, delete_at=now + keep)
+
+
+async def list_due(tx: Tx, *, now: datetime, limit: int) -> list[str]:
+    """Return objects whose time has come; none while a backup runs."""
+    if not await tx.value(Q["try_without_backup"]):
+        return []
+    return await tx.column(Q["list_due"], now=now, limit=limit)
+
+
+async def delete_objects(database: Database, store: BlobStore, names: Sequence[str]) -> None:
+    """Delete doomed objects, and then their rows: a crash in between deletes them once more."""
+    await store.delete(names)
+    async with database.autocommit() as tx:
+        await tx.execute(Q["forget_doomed"], names=list(names))
+
+
+@asynccontextmanager
+async def protect_for_backup(url: str) -> AsyncGenerator[None, None]:
+    """Keep all objects while a backup runs; begin it before the rows are read.
+
+    What is doomed later stays until the end. What was doomed before is not in the rows that the backup reads.
+    """
+    connection = await connect(url, name="headgate backup of files")
+    async with connection:
+        tx = Tx(connection)
+        await tx.execute(Q["begin_backup"])
+        yield
+        try:
+            await tx.execute(Q["end_backup"])
+        except Exception as error:
+            if is_away(error):
+                raise BackupUnprotected("The connection that protects the files was lost.") from error
+            raise

@@ -1,0 +1,32 @@
+-- name: lock_room
+-- For one machine at a time, until the end of the transaction.
+select pg_advisory_xact_lock(7421, hashtext(%(machine)s))
+
+-- name: get_reserved
+-- What is promised to others than this key.
+select coalesce(sum(size_bytes), 0)::bigint from room_reservation
+where machine = %(machine)s and key <> %(but)s and expires_at > headgate_real_now()
+
+-- name: upsert_reservation
+-- Once for a key, renewed when asked for again.
+insert into room_reservation (machine, key, size_bytes, expires_at)
+values (%(machine)s, %(key)s, %(size_bytes)s, headgate_real_now() + make_interval(secs => %(ttl_s)s))
+on conflict (machine, key) do update set size_bytes = excluded.size_bytes, expires_at = excluded.expires_at
+
+-- name: renew_reservations
+-- What has expired may be promised to another.
+update room_reservation set expires_at = headgate_real_now() + make_interval(secs => %(ttl_s)s)
+where machine = %(machine)s and key = any(%(keys)s::text[]) and expires_at > headgate_real_now()
+
+-- name: shrink_reservation
+-- Never below nothing.
+update room_reservation set size_bytes = greatest(0, size_bytes - %(by_bytes)s)
+where machine = %(machine)s and key = %(key)s
+
+-- name: delete_reservations
+-- The work is done, or given up.
+delete from room_reservation where machine = %(machine)s and key = any(%(keys)s::text[])
+
+-- name: delete_expired
+-- Of all machines: some do not come back.
+delete from room_reservation where expires_at <= headgate_real_now()

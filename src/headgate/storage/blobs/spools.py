@@ -1,0 +1,245 @@
+"""Spools: content on its way into a store, appended as it arrives and hashed in passing.
+
+A spool's name tells its machine and its source. A download that is broken off goes on where the last sync
+was, with the content before it hashed again; in the process that closed the spool, without. Elsewhere, or if
+the source has changed, it begins again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+from headgate.domain.errors import Transient
+from headgate.storage.blobs.spool_file import Remembered, SpoolFile, open_spool_file, remove_if_free
+from headgate.storage.blobs.threads import Threads
+
+FOLDER = "spool"
+"""Inside the data folder."""
+BATCH_BYTES = 2**19
+"""Chunks are written when so much has come; a spool holds two batches in memory at most.
+
+Few enough bytes to be in the processor's cache still: four MiB took twice as long.
+"""
+BATCH_CHUNKS = 512
+SYNC_EVERY_BYTES = 64 * 2**20
+_MAX_NAME_LENGTH = 150
+_MAX_REMEMBERED = 1_000
+
+
+class WrongContent(Transient):
+    """What arrived is not what the source said that it has."""
+
+
+class Spool:
+    """One file on its way; used by one task at a time."""
+
+    def __init__(self, folder: SpoolFolder, file: SpoolFile) -> None:
+        self._folder = folder
+        self._file = file
+        self._length = file.length
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        self._writing: asyncio.Future[None] | None = None
+        self._syncing: asyncio.Future[None] | None = None
+        self._open = True
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    @property
+    def length(self) -> int:
+        """How much has arrived; a download goes on from here."""
+        return self._length
+
+    @property
+    def sha256(self) -> bytes:
+        """The hash of everything, after `finish`."""
+        return self._file.sha256.digest()
+
+    async def append(self, chunk: bytes) -> None:
+        """Take the next bytes, which must not change any more; waits while the disk is behind."""
+        self._pending.append(chunk)
+        self._pending_bytes += len(chunk)
+        self._length += len(chunk)
+        if self._pending_bytes >= BATCH_BYTES or len(self._pending) >= BATCH_CHUNKS:
+            await self._hand_over()
+
+    async def finish(self, *, size_bytes: int | None = None, sha256: bytes | None = None) -> None:
+        """Write the rest and compare with what the source promised; then the content can be stored.
+
+        Too little stays as it is, for the rest to be asked for; anything else that is wrong is thrown away.
+        """
+        await self.flush()
+        if size_bytes is not None and self._length < size_bytes:
+            raise WrongContent(f"{self._length} of {size_bytes} bytes arrived.")
+        if size_bytes is not None and self._length > size_bytes:
+            await self.restart()
+            raise WrongContent(f"More than the promised {size_bytes} bytes arrived.")
+        if sha256 is not None and self.sha256 != sha256:
+            await self.restart()
+            raise WrongContent("The content does not have the promised SHA-256.")
+
+    async def flush(self) -> None:
+        """Write everything that has arrived."""
+        if self._pending:
+            await self._hand_over()
+        await self._settle()
+
+    async def restart(self) -> None:
+        """Throw away what has arrived and begin at 0."""
+        self._pending, self._pending_bytes = [], 0
+        await self._settle(ignore_errors=True)
+        await self._folder.threads.run(self._file.restart)
+        self._length = 0
+
+    async def note_stored(self) -> None:
+        """Note that the store has made the content durable: after a crash nothing is asked for again."""
+        await self._folder.threads.run(self._file.note_synced, self._length)
+
+    async def close(self) -> None:
+        """Make what has arrived durable, and let go of it; opening it again goes on from here."""
+        if not self._open:
+            return
+        self._open = False
+        try:
+            await self.flush()
+            if self._length > 0:
+                await self._folder.threads.run(self._file.sync)
+        finally:
+            await self._settle(ignore_errors=True)
+            self._folder.remember(self.path, self._file.close())
+
+    async def discard(self) -> None:
+        """Remove the spool: its content is stored, or not wanted any more."""
+        if not self._open:
+            return
+        self._open = False
+        await self._settle(ignore_errors=True)
+        await self._folder.threads.run(self._file.discard)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _hand_over(self) -> None:
+        """Give the pending chunks to a thread once it has written the ones before."""
+        await _wait_for(self._writing)
+        pending, self._pending, self._pending_bytes = self._pending, [], 0
+        self._writing = self._folder.threads.start(self._file.write, pending)
+        if self._file.length - self._file.sync_begun >= self._folder.sync_every_bytes:
+            await _wait_for(self._syncing)
+            self._syncing = self._folder.threads.start(self._file.sync)
+
+    async def _settle(self, *, ignore_errors: bool = False) -> None:
+        """Wait for the threads that have the file; every use of it comes after."""
+        for work in (self._writing, self._syncing):
+            try:
+                await _wait_for(work)
+            except (OSError, Transient):
+                if not ignore_errors:
+                    raise
+        self._writing = self._syncing = None
+
+
+class SpoolFolder:
+    """All spools of one folder, and the threads that write them."""
+
+    def __init__(
+        self, folder: Path, *, machine: str, sync_every_bytes: int = SYNC_EVERY_BYTES, threads: int = 8
+    ) -> None:
+        self._folder = folder
+        self._machine = machine
+        self._remembered: OrderedDict[Path, Remembered] = OrderedDict()
+        self.sync_every_bytes = sync_every_bytes
+        self.threads = Threads("spool", size=threads)
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+    @property
+    def machine(self) -> str:
+        return self._machine
+
+    async def open(self, key: str, *, version: str) -> Spool:
+        """Open the spool of a source where it was left, or anew if the version of the source is another."""
+        path = self._folder / f"{quote(self._machine, safe='')}@{_shorten(key)}"
+        remembered = self._remembered.pop(path, None)
+        file = await self.threads.run(self._open, path, version, remembered)
+        return Spool(self, file)
+
+    async def clean_up(self, wanted: Iterable[str]) -> int:
+        """Remove what was left behind, but for the sources that are wanted still; return the bytes freed."""
+        return await self.threads.run(self._clean_up, {_shorten(key) for key in wanted})
+
+    async def get_used_bytes(self) -> int:
+        """Return how much room the spools take that nothing else takes too."""
+        return await self.threads.run(self._used_bytes)
+
+    def remember(self, path: Path, remembered: Remembered | None) -> None:
+        """Keep what spares a second hashing, of the latest spools."""
+        if remembered is not None:
+            self._remembered[path] = remembered
+            while len(self._remembered) > _MAX_REMEMBERED:
+                self._remembered.popitem(last=False)
+
+    async def close(self) -> None:
+        self.threads.close()
+
+    def _open(self, path: Path, version: str, remembered: Remembered | None) -> SpoolFile:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return open_spool_file(path, version=version, remembered=remembered)
+
+    def _clean_up(self, wanted: Collection[str]) -> int:
+        freed = 0
+        for path in self._list_files():
+            if path.name.split("@")[1] in wanted:
+                continue
+            if path.name.count("@") == 1:
+                freed += remove_if_free(path)
+            elif not path.with_name(path.name.rpartition("@")[0]).exists():
+                path.unlink(missing_ok=True)
+        return freed
+
+    def _used_bytes(self) -> int:
+        used = 0
+        for path in self._list_files():
+            with suppress(FileNotFoundError):
+                status = path.stat()
+                used += status.st_size if status.st_nlink == 1 else 0
+        return used
+
+    def _list_files(self) -> list[Path]:
+        """Return spools and what stands beside them; nothing else that may be in the folder."""
+        return sorted(path for path in self._folder.glob("*@*") if path.is_file() and not path.is_symlink())
+
+
+def _shorten(key: str) -> str:
+    """Return a key as part of a file's name: readable, or cut short with a hash."""
+    name = quote(key, safe="")
+    if len(name) <= _MAX_NAME_LENGTH:
+        return name
+    return f"{name[:100]}~{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+async def _wait_for(work: asyncio.Future[None] | None) -> None:
+    """Wait for a thread without cancelling what it does; raise what went wrong in it."""
+    if work is not None:
+        await asyncio.wait({work})
+        work.result()
