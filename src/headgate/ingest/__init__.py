@@ -1,0 +1,1 @@
+"""From a fetched file to a stored, understood thing."""

@@ -1,0 +1,1 @@
+"""A small z-buffer rasteriser that draws models as pictures."""

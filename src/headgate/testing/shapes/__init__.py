@@ -1,0 +1,1 @@
+"""Solid shapes of real complexity, and the files that people print from."""
