@@ -89,8 +89,8 @@ def likeness(words: frozenset[str], others: frozenset[str]) -> float:
 
 @lru_cache(maxsize=8192)
 def words_of(name: str) -> frozenset[str]:
-    """Return the words of a name in lower case: cut at signs, digits and changes of case."""
-    text = unicodedata.normalize("NFKC", _CAMEL.sub(" ", name))
+    """Return the words of a name in lower case: cut at signs and digits, and also where the case changes."""
+    text = unicodedata.normalize("NFKC", f"{name} {_CAMEL.sub(' ', name)}")
     return frozenset(word.casefold() for word in _WORD.findall(text))
 
 

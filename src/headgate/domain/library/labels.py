@@ -89,10 +89,12 @@ def find_labels(texts: LabelTexts, rules: Iterable[LabelRule]) -> tuple[FoundLab
     """Return everything that the rules read in a thing, and which of it counts."""
     found: list[FoundLabel] = []
     seen: set[tuple[LabelKind, str]] = set()
+    tags = 0
     for rule, text, label in islice(_readings(texts, rules), _MAX_READINGS):
         # A thing has one creator and many tags.
         key = (rule.kind, label_key(label) if rule.kind == "tag" else "")
-        used = key not in seen and len(seen) <= MAX_TAGS
+        used = key not in seen and (rule.kind == "creator" or tags < MAX_TAGS)
+        tags += used and rule.kind == "tag"
         seen.add(key)
         found.append(FoundLabel(texts.item, rule.kind, label, rule.name, text, used))
     return tuple(found)

@@ -21,8 +21,8 @@ from headgate.ingest.pictures.problems import PictureProblem
 ImageCms: Any = PartlyTyped
 """Its profiles have no types."""
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF", "TIFF", "BMP", "JPEG2000", "PSD", "TGA")
-MAX_PIXELS = 50_000_000
-"""200 MB of decoded pixels."""
+MAX_PIXELS = 40_000_000
+"""160 MB of decoded pixels, and as much again while their colours are changed."""
 MAX_JPEG_PIXELS = 170_000_000
 """A plain JPEG is decoded at a fraction of its size, so it may have more."""
 MAX_FILE_BYTES = 500_000_000
@@ -67,8 +67,7 @@ def open_picture(path: Path, *, width_px: int) -> Image.Image:
     try:
         with warnings.catch_warnings(), path.open("rb") as file:
             warnings.simplefilter("ignore")
-            with Image.open(file, formats=FORMATS) as picture:
-                return _decoded(picture, width_px)
+            return _decoded(Image.open(file, formats=FORMATS), width_px)
     except UnidentifiedImageError:
         raise _unidentified(path) from None
     except (Image.DecompressionBombError, MemoryError):
@@ -80,13 +79,13 @@ def open_picture(path: Path, *, width_px: int) -> Image.Image:
 def _decoded(picture: Image.Image, width_px: int) -> Image.Image:
     turn = _TURNS.get(_orientation(picture))
     _check_size(picture)
-    # A JPEG can be decoded at a half, a quarter or an eighth; twice the wanted size keeps it sharp.
-    picture.draft(None, (2 * width_px, 2 * width_px))
+    # A JPEG can be decoded at a half, a quarter or an eighth of its size.
+    picture.draft(None, (width_px, width_px))
     picture.load()
     profile = picture.info.get("icc_profile")
     plain = _to_srgb(picture, profile) if isinstance(profile, bytes) else picture
     plain = _eight_bit(plain)
-    turned = plain.transpose(turn) if turn is not None else plain.copy()
+    turned = plain if turn is None else plain.transpose(turn)
     turned.info = {}
     return turned
 
@@ -124,9 +123,10 @@ def _eight_bit(picture: Image.Image) -> Image.Image:
     if picture.mode.startswith("I") or picture.mode == "F":
         return _scaled(picture).convert("RGB")
     if picture.mode in {"RGBA", "LA", "La", "PA", "RGBa"} or "transparency" in picture.info:
-        clear = picture.convert("RGBA")
+        clear = picture if picture.mode == "RGBA" else picture.convert("RGBA")
         return clear if clear.getchannel("A").getextrema() != (255, 255) else clear.convert("RGB")
-    return picture.convert("RGB")
+    # `convert` would copy what is RGB already, and large pictures are large.
+    return picture if picture.mode == "RGB" else picture.convert("RGB")
 
 
 def _scaled(picture: Image.Image) -> Image.Image:

@@ -92,9 +92,10 @@ def _indexed(triangles: Triangles) -> tuple[Triangles, np.ndarray[tuple[int, ...
 
 
 def _normals(triangles: Triangles) -> Triangles:
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    lengths = np.linalg.norm(normals, axis=-1, keepdims=True)
-    return (normals / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    with np.errstate(all="ignore"):  # files that are broken on purpose have corners that are no numbers
+        normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        lengths = np.linalg.norm(normals, axis=-1, keepdims=True)
+        return (normals / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def _numbers(values: list[float]) -> str:

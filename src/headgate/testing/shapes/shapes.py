@@ -171,7 +171,8 @@ def chest() -> Triangles:
         )
         start, end = np.array([at - width / 2, 0, 0]), np.array([at + width / 2, 0, 0])
         middle = np.broadcast_to(np.array([0.0, 0.0, 18.0]), arc.shape)
-        return surface(np.stack([middle + end, arc + end, arc + start, middle + start]))
+        ends = [middle + start, arc + start, arc + end, middle + end]
+        return surface(np.stack(ends), wrap_columns=True)
 
     bands = [joined(lid(13.4, 3, at), box((3, 26.8, 18), (at, 0, 0))) for at in (-16.0, 0.0, 16.0)]
     lock = box((6, 3, 8), (0, -13.5, 13))

@@ -32,8 +32,8 @@ def read_stl(path: Path) -> Triangles:
             return _read_text(file, head, size_bytes)
         if len(head) < _HEADER_BYTES:
             raise PictureProblem("damaged", "shorter than the header of an STL file")
-        if size_bytes < _HEADER_BYTES + count * _RECORD.itemsize:
-            raise PictureProblem("damaged", f"{count} triangles announced, the file ends before")
+        if count == 0 or size_bytes < _HEADER_BYTES + count * _RECORD.itemsize:
+            raise PictureProblem("damaged", f"{count} triangles announced in {size_bytes} bytes")
         return _read_binary(file, count)
 
 

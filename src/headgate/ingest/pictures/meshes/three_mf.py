@@ -25,6 +25,7 @@ _MAX_RELATION_BYTES = 1_000_000
 _MAX_XML_BYTES = 500_000_000
 _MAX_FILES = 500
 _MAX_DEPTH = 8
+_MAX_PLACED = 10_000
 _BLOCK_BYTES = 1 << 20
 _MODEL = "3D/3dmodel.model"
 _THUMBNAILS = (
@@ -70,6 +71,7 @@ class _Models:
         self._read: dict[str, Model] = {}
         self._left_bytes = _MAX_XML_BYTES
         self._triangles = 0
+        self._placed_objects = 0
 
     def built(self, name: str) -> Iterator[Triangles]:
         model = self._model(name)
@@ -82,6 +84,9 @@ class _Models:
     def _placed(self, name: str, object_id: str, matrix: Matrix | None, *, depth: int) -> Iterator[Triangles]:
         if depth > _MAX_DEPTH:
             raise PictureProblem("damaged", "objects inside each other without an end")
+        self._placed_objects += 1
+        if self._placed_objects > _MAX_PLACED:
+            raise PictureProblem("too_complex", f"more than {_MAX_PLACED} placed objects")
         model = self._model(name)
         if object_id in model.meshes:
             mesh = model.meshes[object_id].triangles()

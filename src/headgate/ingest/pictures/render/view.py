@@ -23,7 +23,7 @@ _AZIMUTHS = (
     (210.0, 0.85),
 )
 """Degrees to the right of the front, and how much a view from there is liked."""
-_ELEVATIONS = ((20.0, 1.0), (32.0, 0.95), (52.0, 0.85))
+_ELEVATIONS = ((18.0, 1.0), (30.0, 0.95), (48.0, 0.87))
 _SAMPLES = 30_000
 _GRID = 56
 _SIDES = 26
@@ -84,4 +84,4 @@ def _score(camera: Camera, points: Floats, normals: Floats, weights: Floats, sid
     shares = shown / (shown.sum() or 1.0)
     variety = float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())
     silhouette = np.count_nonzero(nearest) / (_GRID * _GRID)
-    return float(silhouette**0.5) * (0.6 + variety)
+    return float(silhouette**0.7) * (1 + variety)
