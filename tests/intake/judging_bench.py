@@ -44,14 +44,20 @@ select id, %(lenses)s, %(due_at)s from added where %(kind)s = 'stream'
 insert into topic (channel_id, key, title, created_at) values (%(channel_id)s, %(key)s, 'A topic', %(now)s)
 
 -- name: add_sightings
-with seen as (
-    insert into sighting (id, channel_id, message_key, attachment_key, position, topic, author, from_bot, url,
-        file_name, size_bytes, mime_type, sent_at, version_at, seen_at, verdict, settings_hash)
-    select id, %(channel_id)s, message_key, attachment_key, 1, topic, author, from_bot, url, file_name,
-        size_bytes, mime_type, %(now)s, %(now)s, %(now)s, verdict, settings_hash
-    from jsonb_to_recordset(%(rows)s::jsonb) as n (id uuid, message_key text, attachment_key text, topic text,
-        author text, from_bot boolean, url text, file_name text, size_bytes bigint, mime_type text,
-        verdict text, settings_hash text)
+with n as materialized (
+    select * from jsonb_to_recordset(%(rows)s::jsonb) as n (id uuid, message_key text, attachment_key text,
+        topic text, author text, from_bot boolean, url text, file_name text, size_bytes bigint,
+        mime_type text, verdict text, settings_hash text)
+), said as (
+    insert into message (channel_id, key, position, topic, author, from_bot, sent_at, version_at, seen_at)
+    select distinct on (message_key) %(channel_id)s::uuid, message_key, 1, topic, author, from_bot,
+        %(now)s::timestamptz, %(now)s::timestamptz, %(now)s::timestamptz
+    from n on conflict do nothing
+), seen as (
+    insert into sighting (id, channel_id, message_key, attachment_key, position, topic, url, file_name,
+        size_bytes, mime_type, sent_at, version_at, seen_at, verdict, settings_hash)
+    select id, %(channel_id)s, message_key, attachment_key, 1, topic, url, file_name, size_bytes, mime_type,
+        %(now)s, %(now)s, %(now)s, verdict, settings_hash from n
 )
 select 1
 

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from headgate.storage.catalogue.sightings import NewSighting, upsert_sightings
+from headgate.storage.catalogue.sightings import NewMessage, NewSighting, upsert_sightings
 from headgate.storage.database import Database
 from headgate.storage.queries import QueryFile
 
@@ -46,10 +46,6 @@ def sighting(message: str, attachment: str = "a0", *, verdict: str = "kept") -> 
         attachment_key=attachment,
         position=int(message),
         topic="",
-        album="",
-        author="someone",
-        from_bot=False,
-        from_webhook=False,
         url="",
         file_name=f"{attachment}.zip",
         size_bytes=1,
@@ -62,6 +58,23 @@ def sighting(message: str, attachment: str = "a0", *, verdict: str = "kept") -> 
     )
 
 
+def message(key: str) -> NewMessage:
+    return NewMessage(
+        key=key,
+        position=int(key),
+        topic="",
+        album="",
+        author_key="",
+        author="someone",
+        from_bot=False,
+        from_webhook=False,
+        text="",
+        reply_to="",
+        sent_at=NOW,
+        version_at=NOW,
+    )
+
+
 def later(seen: NewSighting, **changes: str) -> NewSighting:
     return seen._replace(version_at=seen.version_at + timedelta(seconds=1), **changes)
 
@@ -70,7 +83,13 @@ async def see(database: Database, *seen: NewSighting) -> tuple[int, int]:
     """Return how many were new and kept, and how many messages hold something kept afterwards."""
     async with database.transaction() as tx:
         new_kept = await upsert_sightings(
-            tx, CHANNEL, seen, item_ids=[None] * len(seen), now=NOW, seen_at=NOW
+            tx,
+            CHANNEL,
+            seen,
+            messages=[message(key) for key in {each.message_key for each in seen}],
+            item_ids=[None] * len(seen),
+            now=NOW,
+            seen_at=NOW,
         )
         return new_kept, await tx.value(Q["message_count"])
 

@@ -6,7 +6,7 @@ element, which for a page of messages takes as long as the server takes to store
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -26,6 +26,11 @@ _TEXT_OF: dict[type, Callable[[Any], str] | None] = {
     int: str,
     bool: str,
 }
+
+
+def columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Return rows as the arrays of their fields."""
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
 class QuickListDumper(ListDumper):

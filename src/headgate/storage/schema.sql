@@ -1126,6 +1126,27 @@ CREATE TABLE media (
     CONSTRAINT media_sha256_name_mime_type_key UNIQUE (sha256, name, mime_type)
 );
 
+CREATE TABLE message (
+    channel_id uuid NOT NULL,
+    key text NOT NULL,
+    position bigint NOT NULL,
+    topic text NOT NULL DEFAULT ''::text,
+    album text NOT NULL DEFAULT ''::text,
+    author_key text NOT NULL DEFAULT ''::text,
+    author text NOT NULL DEFAULT ''::text,
+    from_bot boolean NOT NULL DEFAULT false,
+    from_webhook boolean NOT NULL DEFAULT false,
+    text text NOT NULL DEFAULT ''::text,
+    reply_to text NOT NULL DEFAULT ''::text,
+    sent_at timestamp with time zone NOT NULL,
+    version_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT message_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT message_pkey PRIMARY KEY (channel_id, key)
+);
+CREATE INDEX message_album ON public.message USING btree (channel_id, album) WHERE (album <> ''::text);
+CREATE INDEX message_reply ON public.message USING btree (channel_id, reply_to) WHERE (reply_to <> ''::text);
+
 CREATE TABLE miss (
     id uuid NOT NULL,
     channel_id uuid NOT NULL,
@@ -1599,10 +1620,6 @@ CREATE TABLE sighting (
     attachment_key text NOT NULL,
     position bigint NOT NULL,
     topic text NOT NULL DEFAULT ''::text,
-    album text NOT NULL DEFAULT ''::text,
-    author text NOT NULL DEFAULT ''::text,
-    from_bot boolean NOT NULL DEFAULT false,
-    from_webhook boolean NOT NULL DEFAULT false,
     url text NOT NULL DEFAULT ''::text,
     file_name text NOT NULL,
     size_bytes bigint NOT NULL,

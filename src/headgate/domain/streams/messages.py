@@ -48,11 +48,16 @@ class Message:
     key: str
     sent_at: datetime
     author: str = ""
+    """The name that people see."""
+    author_key: str = ""
+    """Who it is on the platform, under whatever name; empty where only the name tells."""
     from_bot: bool = False
     from_webhook: bool = False
     text: str = ""
     topic: str = ""
     album: str = ""
+    reply_to: str = ""
+    """Key of the message of the same stream that this one answers."""
     edited_at: datetime | None = None
     attachments: tuple[Attachment, ...] = ()
     links: tuple[str, ...] = ()

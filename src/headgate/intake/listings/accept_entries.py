@@ -25,7 +25,7 @@ from headgate.intake.streams.store_sightings import store_sightings
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
-from headgate.storage.catalogue.sightings import NewSighting, rename_posts
+from headgate.storage.catalogue.sightings import NewMessage, NewSighting, rename_posts
 from headgate.storage.database import Tx
 from headgate.storage.errors import Refused
 from headgate.storage.events import Event, publish
@@ -151,7 +151,14 @@ async def _take_posts(
         _post(entry, rules=rules, ids=ids, now=now)._replace(mark=marks.get(entry.key)) for entry in entries
     ]
     new_kept = await store_sightings(
-        tx, channel_id, sightings, silent_keys=undated, ids=ids, now=now, seen_at=now
+        tx,
+        channel_id,
+        sightings,
+        messages=[_message(entry, now=now) for entry in entries],
+        silent_keys=undated,
+        ids=ids,
+        now=now,
+        seen_at=now,
     )
     if new_kept == len(sightings):
         # All are new, so none has another title than before.
@@ -177,10 +184,6 @@ def _post(entry: Entry, *, rules: ChannelRules, ids: Ids, now: datetime) -> NewS
         attachment_key="entry",
         position=0,
         topic="",
-        album="",
-        author=candidate.author,
-        from_bot=False,
-        from_webhook=False,
         url=candidate.url,
         file_name=candidate.file_name,
         size_bytes=0,
@@ -190,6 +193,24 @@ def _post(entry: Entry, *, rules: ChannelRules, ids: Ids, now: datetime) -> NewS
         version_at=NEVER_EDITED,
         verdict=judged.verdict,
         settings_hash=judged.settings_hash,
+    )
+
+
+def _message(entry: Entry, *, now: datetime) -> NewMessage:
+    author = storable(entry.group)[:MAX_TITLE_LENGTH]
+    return NewMessage(
+        key=entry.key,
+        position=0,
+        topic="",
+        album="",
+        author_key=author,
+        author=author,
+        from_bot=False,
+        from_webhook=False,
+        text="",
+        reply_to="",
+        sent_at=entry.published_at or now,
+        version_at=NEVER_EDITED,
     )
 
 

@@ -18,12 +18,14 @@ from headgate.domain.text import MAX_KEY_BYTES, is_key, is_whole, stand_in_key, 
 from headgate.intake.streams.store_sightings import store_sightings
 from headgate.kernel.clock import utc_from_timestamp
 from headgate.kernel.ids import Ids
-from headgate.storage.catalogue.sightings import NewSighting
+from headgate.storage.catalogue.sightings import NewMessage, NewSighting
 from headgate.storage.database import Tx
 from headgate.storage.streams import misses, streams
 from headgate.storage.streams.streams import LockedStream
 
 NEVER_EDITED = utc_from_timestamp(0)
+MAX_TEXT = 100_000
+"""Characters of a message that are kept; no platform's own limit comes near it."""
 RECENT = timedelta(hours=RATE_OVER_H)
 """Older messages say nothing about how often new ones come."""
 
@@ -57,10 +59,17 @@ async def accept_messages(
     unfit = {message.key: reason for message in messages if (reason := _why_unfit(message))}
     fitting = [message for message in messages if message.key not in unfit]
     newest = {message.key: message for message in sorted(fitting, key=_version)}
-    sightings = [
-        sighting for message in newest.values() for sighting in sightings_of(message, rules=rules, ids=ids)
-    ]
-    new_kept = await store_sightings(tx, channel_id, sightings, ids=ids, now=now, seen_at=seen_at or now)
+    holding = [message for message in newest.values() if message.attachments or message.links]
+    sightings = [sighting for message in holding for sighting in sightings_of(message, rules=rules, ids=ids)]
+    new_kept = await store_sightings(
+        tx,
+        channel_id,
+        sightings,
+        messages=[_stored(message) for message in holding],
+        ids=ids,
+        now=now,
+        seen_at=seen_at or now,
+    )
     await misses.clear_read(tx, channel_id, list(newest))
     await misses.note_unreadable(tx, channel_id, _storable_keys(unreadable), ids=ids, now=now)
     for reason in sorted(set(unfit.values())):
@@ -126,10 +135,6 @@ def _sighting(
         attachment_key=attachment.key,
         position=message.position,
         topic=storable(message.topic),
-        album=storable(message.album),
-        author=candidate.author,
-        from_bot=message.from_bot,
-        from_webhook=message.from_webhook,
         url=candidate.url,
         file_name=candidate.file_name,
         size_bytes=attachment.size_bytes,
@@ -140,6 +145,28 @@ def _sighting(
         verdict=judged.verdict,
         settings_hash=judged.settings_hash,
     )
+
+
+def _stored(message: Message) -> NewMessage:
+    """Return a message as it is stored; a name that no index can hold gets a short one in its place."""
+    return NewMessage(
+        key=message.key,
+        position=message.position,
+        topic=storable(message.topic),
+        album=_short_key(message.album),
+        author_key=_short_key(message.author_key or message.author),
+        author=storable(message.author),
+        from_bot=message.from_bot,
+        from_webhook=message.from_webhook,
+        text=storable(message.text)[:MAX_TEXT],
+        reply_to=_short_key(message.reply_to),
+        sent_at=message.sent_at,
+        version_at=_version(message),
+    )
+
+
+def _short_key(key: str) -> str:
+    return key if not key or is_key(key) else stand_in_key(key)
 
 
 def _why_unfit(message: Message) -> str:
@@ -158,7 +185,7 @@ def _why_unfit(message: Message) -> str:
 
 
 def _storable_keys(keys: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(key if is_key(key) else stand_in_key(key) for key in keys))
+    return list(dict.fromkeys(map(_short_key, keys)))
 
 
 def _version(message: Message) -> datetime:

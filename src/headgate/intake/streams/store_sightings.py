@@ -15,7 +15,13 @@ from headgate.domain.streams.filters import KEPT
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
-from headgate.storage.catalogue.sightings import KnownSighting, NewSighting, list_known, upsert_sightings
+from headgate.storage.catalogue.sightings import (
+    KnownSighting,
+    NewMessage,
+    NewSighting,
+    list_known,
+    upsert_sightings,
+)
 from headgate.storage.channels.judging import show_items
 from headgate.storage.database import Tx
 from headgate.storage.errors import Refused
@@ -32,6 +38,7 @@ async def store_sightings(
     channel_id: UUID,
     seen: Sequence[NewSighting],
     *,
+    messages: Sequence[NewMessage],
     silent_keys: Container[str] = (),
     ids: Ids,
     now: datetime,
@@ -39,7 +46,7 @@ async def store_sightings(
 ) -> int:
     """Store what was seen with its items, and tell of them; returns how many are new and kept.
 
-    Messages in `silent_keys` notify no one.
+    `messages` are those that hold what was seen. Those in `silent_keys` notify no one.
 
     The order of locks is that of ingesting: wake-ups before sightings, and items that a sighting may be
     waiting for never before that sighting. So where something waits already, everything waits.
@@ -53,7 +60,9 @@ async def store_sightings(
         asking, made = [], Made()
     item_of = dict(zip(map(_place, asking), made.item_ids, strict=True))
     item_ids = [item_of.get(_place(sighting)) for sighting in seen]
-    new_kept = await upsert_sightings(tx, channel_id, seen, item_ids=item_ids, now=now, seen_at=seen_at)
+    new_kept = await upsert_sightings(
+        tx, channel_id, seen, messages=messages, item_ids=item_ids, now=now, seen_at=seen_at
+    )
     await _resolve_misses(tx, channel_id, [sighting for sighting in asking if _place(sighting) in known])
     # Settings or the message may have changed since it was last seen, and nothing else would notice.
     changed = _items_to_look_at(seen, known).union(made.known_ids)

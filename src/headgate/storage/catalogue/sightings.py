@@ -1,16 +1,35 @@
-"""Sightings, and the items that they are of."""
+"""Sightings, the messages that hold them, and the items that they are of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
+from headgate.storage.arrays import columns
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 
 Q = load_queries(__name__)
+
+
+class NewMessage(NamedTuple):
+    """A message that holds a file or a link: what was said with it."""
+
+    key: str
+    position: int
+    topic: str
+    album: str
+    author_key: str
+    author: str
+    from_bot: bool
+    from_webhook: bool
+    text: str
+    reply_to: str
+    sent_at: datetime
+    version_at: datetime
+    """When the message got the form in which it was seen."""
 
 
 class NewSighting(NamedTuple):
@@ -21,10 +40,6 @@ class NewSighting(NamedTuple):
     attachment_key: str
     position: int
     topic: str
-    album: str
-    author: str
-    from_bot: bool
-    from_webhook: bool
     url: str
     file_name: str
     size_bytes: int
@@ -102,14 +117,15 @@ async def upsert_sightings(
     channel_id: UUID,
     sightings: Sequence[NewSighting],
     *,
+    messages: Sequence[NewMessage],
     item_ids: Sequence[UUID | None],
     now: datetime,
     seen_at: datetime,
 ) -> int:
     """Store what was seen, and keep the stream's count of messages; returns how many are new and kept.
 
-    Each is given its item, if that is made already. The caller holds the stream's lock: what others change
-    meanwhile would be counted wrongly.
+    `messages` are those that hold it. Each sighting is given its item, if that is made already. The caller
+    holds the stream's lock: what others change meanwhile would be counted wrongly.
     """
     if not sightings:
         return 0
@@ -119,7 +135,8 @@ async def upsert_sightings(
         now=now,
         seen_at=seen_at,
         item_id=list(item_ids),
-        **_columns(NewSighting._fields, sightings),
+        **columns(NewSighting._fields, sightings),
+        **columns([f"said_{name}" for name in NewMessage._fields], messages),
     )
 
 
@@ -162,9 +179,13 @@ async def insert_items(
 
     Messages in `silent_keys` notify no one.
     """
-    columns = _columns(NewItem._fields, items)
     made = await tx.one(
-        NewItems, Q["insert_items"], channel_id=channel_id, silent_keys=list(silent_keys), now=now, **columns
+        NewItems,
+        Q["insert_items"],
+        channel_id=channel_id,
+        silent_keys=list(silent_keys),
+        now=now,
+        **columns(NewItem._fields, items),
     )
     if made is None:
         raise RuntimeError("a count returned no row")
@@ -180,8 +201,3 @@ async def find_items(tx: Tx, channel_id: UUID, content_keys: Sequence[str]) -> d
 async def link_items(tx: Tx, *, sighting_ids: Sequence[UUID], item_ids: Sequence[UUID]) -> None:
     """Give each sighting its item."""
     await tx.execute(Q["link_items"], sighting_ids=list(sighting_ids), item_ids=list(item_ids))
-
-
-def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    """Return rows as the arrays of their fields."""
-    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

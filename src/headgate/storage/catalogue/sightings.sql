@@ -1,5 +1,5 @@
 -- name: upsert_sightings
--- Every candidate is seen once a message, whatever is read again; only what changed is written. A page that was
+-- Every message that holds something, and each thing in it, whatever is read again; only what changed is written. A page that was
 -- read before an edit does not undo it, and another content is another item. What has changed is tried
 -- anew, and a message that is seen is not deleted. The count of messages that hold something kept follows: what they
 -- held before is looked up message by message, which costs the same however much is in the channel. Topics are known
@@ -7,13 +7,32 @@
 with seen as (
     select * from unnest(
         %(id)s::uuid[], %(message_key)s::text[], %(attachment_key)s::text[], %(position)s::bigint[],
-        %(topic)s::text[], %(album)s::text[], %(author)s::text[], %(from_bot)s::boolean[],
-        %(from_webhook)s::boolean[], %(url)s::text[], %(file_name)s::text[], %(size_bytes)s::bigint[],
-        %(mime_type)s::text[], %(content_id)s::text[], %(sent_at)s::timestamptz[],
-        %(version_at)s::timestamptz[], %(verdict)s::text[], %(settings_hash)s::text[], %(mark)s::bigint[],
-        %(item_id)s::uuid[]
-    ) as n (id, message_key, attachment_key, position, topic, album, author, from_bot, from_webhook, url, file_name,
-            size_bytes, mime_type, content_id, sent_at, version_at, verdict, settings_hash, mark, item_id)
+        %(topic)s::text[], %(url)s::text[], %(file_name)s::text[], %(size_bytes)s::bigint[], %(mime_type)s::text[],
+        %(content_id)s::text[], %(sent_at)s::timestamptz[], %(version_at)s::timestamptz[], %(verdict)s::text[],
+        %(settings_hash)s::text[], %(mark)s::bigint[], %(item_id)s::uuid[]
+    ) as n (id, message_key, attachment_key, position, topic, url, file_name, size_bytes, mime_type, content_id,
+            sent_at, version_at, verdict, settings_hash, mark, item_id)
+), said as (
+    insert into message as m (
+        channel_id, key, position, topic, album, author_key, author, from_bot, from_webhook, text, reply_to, sent_at,
+        version_at, seen_at
+    )
+    select %(channel_id)s, n.*, %(now)s
+    from unnest(
+        %(said_key)s::text[], %(said_position)s::bigint[], %(said_topic)s::text[], %(said_album)s::text[],
+        %(said_author_key)s::text[], %(said_author)s::text[], %(said_from_bot)s::boolean[],
+        %(said_from_webhook)s::boolean[], %(said_text)s::text[], %(said_reply_to)s::text[],
+        %(said_sent_at)s::timestamptz[], %(said_version_at)s::timestamptz[]
+    ) as n (key, position, topic, album, author_key, author, from_bot, from_webhook, text, reply_to, sent_at, version_at)
+    order by n.key
+    on conflict (channel_id, key) do update
+    set topic = excluded.topic, album = excluded.album, author_key = excluded.author_key, author = excluded.author,
+        from_bot = excluded.from_bot, from_webhook = excluded.from_webhook, text = excluded.text,
+        reply_to = excluded.reply_to, version_at = excluded.version_at
+    where excluded.version_at >= m.version_at
+      and (m.topic, m.album, m.author_key, m.author, m.from_bot, m.from_webhook, m.text, m.reply_to)
+        is distinct from (excluded.topic, excluded.album, excluded.author_key, excluded.author, excluded.from_bot,
+                          excluded.from_webhook, excluded.text, excluded.reply_to)
 ), kept_before as (
     select held.message_key, held.attachment_key
     from (select distinct message_key from seen) as m
@@ -25,31 +44,27 @@ with seen as (
     ) as held
 ), written as (
     insert into sighting as s (
-        id, channel_id, message_key, attachment_key, position, topic, album, author, from_bot, from_webhook, url,
-        file_name, size_bytes, mime_type, content_id, sent_at, version_at, seen_at, verdict, settings_hash, mark, item_id
+        id, channel_id, message_key, attachment_key, position, topic, url, file_name, size_bytes, mime_type,
+        content_id, sent_at, version_at, seen_at, verdict, settings_hash, mark, item_id
     )
-    select n.id, %(channel_id)s, n.message_key, n.attachment_key, n.position, n.topic, n.album, n.author, n.from_bot,
-           n.from_webhook, n.url, n.file_name, n.size_bytes, n.mime_type, n.content_id, n.sent_at, n.version_at,
-           %(now)s, n.verdict, n.settings_hash, n.mark, n.item_id
+    select n.id, %(channel_id)s, n.message_key, n.attachment_key, n.position, n.topic, n.url, n.file_name,
+           n.size_bytes, n.mime_type, n.content_id, n.sent_at, n.version_at, %(now)s, n.verdict, n.settings_hash,
+           n.mark, n.item_id
     from seen n
     order by n.message_key, n.attachment_key
     on conflict (channel_id, message_key, attachment_key) do update
-    set topic = excluded.topic, album = excluded.album, author = excluded.author, from_bot = excluded.from_bot,
-        from_webhook = excluded.from_webhook, file_name = excluded.file_name,
-        size_bytes = excluded.size_bytes, mime_type = excluded.mime_type, content_id = excluded.content_id,
+    set topic = excluded.topic, file_name = excluded.file_name, size_bytes = excluded.size_bytes, mime_type = excluded.mime_type, content_id = excluded.content_id,
         url = excluded.url, version_at = excluded.version_at, verdict = excluded.verdict,
         settings_hash = excluded.settings_hash, mark = excluded.mark, missed = false,
         deleted_at = case when s.deleted_at >= %(seen_at)s then s.deleted_at end,
         item_id = case when s.content_id = excluded.content_id then coalesce(s.item_id, excluded.item_id)
                        else excluded.item_id end
     where excluded.version_at >= s.version_at
-      and (s.topic, s.album, s.author, s.from_bot, s.from_webhook, s.file_name, s.size_bytes, s.mime_type, s.content_id,
-           s.url, s.verdict, s.settings_hash, s.mark,
+      and (s.topic, s.file_name, s.size_bytes, s.mime_type, s.content_id, s.url, s.verdict, s.settings_hash, s.mark,
            s.deleted_at is not null and s.deleted_at < %(seen_at)s)
-        is distinct from (excluded.topic, excluded.album, excluded.author, excluded.from_bot,
-                          excluded.from_webhook, excluded.file_name, excluded.size_bytes,
-                          excluded.mime_type, excluded.content_id, excluded.url, excluded.verdict,
-                          excluded.settings_hash, excluded.mark, false)
+        is distinct from (excluded.topic, excluded.file_name, excluded.size_bytes, excluded.mime_type,
+                          excluded.content_id, excluded.url, excluded.verdict, excluded.settings_hash, excluded.mark,
+                          false)
     returning s.message_key, s.attachment_key, s.verdict = 'kept' as kept, s.xmax = 0 as added
 ), kept_after as (
     select message_key from written where kept

@@ -32,13 +32,14 @@ with recursive pair as (
     left join unnest(%(topics)s::text[], %(hashes)s::text[]) as own (topic, settings_hash) on own.topic = p.topic
     where p.settings_hash <> coalesce(own.settings_hash, %(base_hash)s::text)
 )
-select s.id, s.message_key, s.topic, s.author, s.from_bot, s.from_webhook, s.url, s.file_name, s.size_bytes,
+select s.id, s.message_key, s.topic, m.author, m.from_bot, m.from_webhook, s.url, s.file_name, s.size_bytes,
        s.mime_type, s.verdict
 from stale cross join lateral (
     select * from sighting
     where channel_id = %(channel_id)s and topic = stale.topic and settings_hash = stale.settings_hash
     limit %(limit)s
 ) as s
+join message m on m.channel_id = %(channel_id)s and m.key = s.message_key
 limit %(limit)s
 
 -- name: judge_sightings

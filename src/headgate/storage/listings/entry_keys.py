@@ -44,4 +44,5 @@ async def rename_entries(tx: Tx, channel_id: UUID, renamed: Mapping[str, str], *
     keys = {"old_keys": list(renamed.values()), "new_keys": list(renamed)}
     await tx.execute(Q["rename_releases"], channel_id=channel_id, **keys)
     await tx.execute(Q["rename_sightings"], channel_id=channel_id, **keys)
+    await tx.execute(Q["rename_messages"], channel_id=channel_id, **keys)
     await tx.execute(Q["note_key_changes"], channel_id=channel_id, now=now)

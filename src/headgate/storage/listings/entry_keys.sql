@@ -24,6 +24,13 @@ from unnest(%(old_keys)s::text[], %(new_keys)s::text[]) as n (old_key, new_key)
 where s.channel_id = %(channel_id)s and s.message_key = n.old_key and s.attachment_key = 'entry'
   and not exists (select from sighting o where o.channel_id = %(channel_id)s and o.message_key = n.new_key)
 
+-- name: rename_messages
+-- And what was said with them.
+update message m set key = n.new_key
+from unnest(%(old_keys)s::text[], %(new_keys)s::text[]) as n (old_key, new_key)
+where m.channel_id = %(channel_id)s and m.key = n.old_key
+  and not exists (select from message o where o.channel_id = %(channel_id)s and o.key = n.new_key)
+
 -- name: note_key_changes
 -- Said to people when it happens again and again.
 update listing set key_changes = key_changes + 1, keys_changed_at = %(now)s where channel_id = %(channel_id)s

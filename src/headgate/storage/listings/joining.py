@@ -17,6 +17,7 @@ MOVES = (
     Q["move_releases"],
     Q["move_items"],
     Q["move_sightings"],
+    Q["move_messages"],
     Q["move_news"],
     Q["move_notifications"],
 )

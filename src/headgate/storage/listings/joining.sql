@@ -61,6 +61,12 @@ where s.channel_id = %(from_id)s
                   and o.attachment_key = s.attachment_key)
   and (s.item_id is null or exists (select from item i where i.id = s.item_id and i.channel_id = %(into_id)s))
 
+-- name: move_messages
+-- What was said with them.
+update message m set channel_id = %(into_id)s
+where m.channel_id = %(from_id)s
+  and not exists (select from message o where o.channel_id = %(into_id)s and o.key = m.key)
+
 -- name: move_news
 -- What is yet to be told; that of doubles goes with them.
 update news n set channel_id = %(into_id)s

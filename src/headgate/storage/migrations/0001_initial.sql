@@ -734,6 +734,32 @@ create table item (
 
 create index item_shown on item (caught_at desc, id desc) where not hidden;
 
+-- What was said with a file or link. Messages that hold neither are only counted.
+create table message (
+    channel_id uuid not null references channel (id) on delete cascade,
+    key text not null,
+    position bigint not null,
+    topic text not null default '',
+    -- Messages that were posted as one; empty for a message alone.
+    album text not null default '',
+    -- Who an author is on the platform, whatever they call themselves; the name where the platform has no key.
+    author_key text not null default '',
+    author text not null default '',
+    from_bot boolean not null default false,
+    from_webhook boolean not null default false,
+    text text not null default '',
+    -- The message of the same channel that it answers; empty for most.
+    reply_to text not null default '',
+    sent_at timestamptz not null,
+    -- When the message got the form in which it was seen: an older form never replaces a newer one.
+    version_at timestamptz not null,
+    seen_at timestamptz not null,
+    primary key (channel_id, key)
+);
+
+create index message_album on message (channel_id, album) where album <> '';
+create index message_reply on message (channel_id, reply_to) where reply_to <> '';
+
 create table sighting (
     id uuid primary key,
     channel_id uuid not null references channel (id) on delete cascade,
@@ -742,10 +768,6 @@ create table sighting (
     attachment_key text not null,
     position bigint not null,
     topic text not null default '',
-    album text not null default '',
-    author text not null default '',
-    from_bot boolean not null default false,
-    from_webhook boolean not null default false,
     -- Empty for files.
     url text not null default '',
     file_name text not null,
@@ -754,7 +776,7 @@ create table sighting (
     -- What the platform calls the content itself, equal for reposts; empty where it has no name.
     content_id text not null default '',
     sent_at timestamptz not null,
-    -- When the message got the form in which it was seen: an older form never replaces a newer one.
+    -- As of its message.
     version_at timestamptz not null,
     seen_at timestamptz not null,
     -- 'kept', or the reason why not; and under which settings it was judged.

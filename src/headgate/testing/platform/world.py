@@ -75,6 +75,7 @@ class World(PlatformState):
         shape: Shape | None = None,
         topic: str = "",
         album: str = "",
+        reply_to: str = "",
         author: str = "someone",
         from_bot: bool = False,
         from_webhook: bool = False,
@@ -92,7 +93,12 @@ class World(PlatformState):
             content = WrittenContent(text, author, from_bot, tuple(files), tuple(links), from_webhook)
         else:
             content = self._generate(target, shape)
-        return self._publish(target, content, topic=topic, album=album, sent_at=sent_at, heard=heard)
+        message = self._publish(target, content, topic=topic, album=album, sent_at=sent_at, heard=heard)
+        if not reply_to:
+            return message
+        row = target.posted[-1]
+        row.reply_to = self.row(stream, reply_to).position
+        return self.tell(row)
 
     def post_set(
         self, stream: str, *, parts: int, topic: str = "", theme: str = "prints", albums: bool = True
@@ -285,6 +291,7 @@ class World(PlatformState):
             content=content,
             topic=topic,
             album=album,
+            reply_to=_answered(stream, content),
             skew_ms=self.profile.draw_skew_ms(stream.choices),
             visible_ms=at_ms + self.profile.draw_delay_ms(stream.choices),
         )
@@ -300,3 +307,9 @@ class World(PlatformState):
         if self.faults.strikes("delete", stream.key):
             row.deleted_ms = row.arrived_ms + 1 + self.faults.choices("delete", stream.key).below(_SOON_MS)
             self.timeline.plan(Happening("delete", stream.key, row, row.deleted_ms))
+
+
+def _answered(stream: Stream, content: Content) -> int | None:
+    """Return the message before, which every fifth of the generated ones answers."""
+    answers = isinstance(content, Generated) and content.seed % 5 == 0 and stream.posted
+    return stream.posted[-1].position if answers else None

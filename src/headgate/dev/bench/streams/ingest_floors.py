@@ -12,10 +12,14 @@ import psycopg
 
 _SIGHTING = {
     "id": "uuid", "channel_id": "uuid", "message_key": "text", "attachment_key": "text", "position": "bigint",
-    "topic": "text", "album": "text", "author": "text", "from_bot": "boolean", "from_webhook": "boolean",
-    "url": "text", "file_name": "text", "size_bytes": "bigint", "mime_type": "text", "content_id": "text",
-    "sent_at": "timestamptz", "version_at": "timestamptz", "seen_at": "timestamptz", "verdict": "text",
-    "settings_hash": "text",
+    "topic": "text", "url": "text", "file_name": "text", "size_bytes": "bigint", "mime_type": "text",
+    "content_id": "text", "sent_at": "timestamptz", "version_at": "timestamptz", "seen_at": "timestamptz",
+    "verdict": "text", "settings_hash": "text",
+}  # fmt: skip
+_MESSAGE = {
+    "channel_id": "uuid", "key": "text", "position": "bigint", "topic": "text", "album": "text",
+    "author_key": "text", "author": "text", "from_bot": "boolean", "from_webhook": "boolean", "text": "text",
+    "reply_to": "text", "sent_at": "timestamptz", "version_at": "timestamptz", "seen_at": "timestamptz",
 }  # fmt: skip
 _ITEM = {
     "id": "uuid", "channel_id": "uuid", "content_key": "text", "kind": "text", "title": "text",
@@ -24,6 +28,8 @@ _ITEM = {
 
 _SIGHTING_CONFLICT = """on conflict (channel_id, message_key, attachment_key) do update
     set file_name = excluded.file_name, verdict = excluded.verdict"""
+_MESSAGE_CONFLICT = """on conflict (channel_id, key) do update
+    set text = excluded.text, version_at = excluded.version_at"""
 _ITEM_CONFLICT = "on conflict (channel_id, content_key) do nothing"
 
 Row = Sequence[Any]
@@ -34,25 +40,30 @@ Rows = Sequence[Row]
 class Written:
     """Rows that the product wrote, as plain values, to be written again without it."""
 
+    messages: Rows
     sightings: Rows
     items: Rows
 
 
 def read_rows(url: str, channel_id: UUID) -> Written:
-    """Return the sightings and items of a channel, in the order in which they were made."""
+    """Return the messages, sightings and items of a channel, in the order in which they were made."""
     with psycopg.connect(url) as connection:
         return Written(
+            connection.execute(_select("message", _MESSAGE, by="position"), [channel_id]).fetchall(),
             connection.execute(_select("sighting", _SIGHTING), [channel_id]).fetchall(),
             connection.execute(_select("item", _ITEM), [channel_id]).fetchall(),
         )
 
 
 def measure_batches(url: str, rows: Written, *, page: int, batch: int) -> float:
-    """Return things a second, each a sighting and an item: plain upserts of many rows, a commit for each."""
+    """Return things a second, each of three rows: plain upserts of many, with a commit for each."""
+    messages = _upsert_many("message", _MESSAGE, _MESSAGE_CONFLICT)
     sightings = _upsert_many("sighting", _SIGHTING, _SIGHTING_CONFLICT)
     items = _upsert_many("item", _ITEM, _ITEM_CONFLICT)
     with psycopg.connect(url, autocommit=True, options="-c jit=off") as connection:
         began_s = perf_counter()
+        for first in range(0, len(rows.messages), page):
+            connection.execute(messages, _columns(rows.messages[first : first + page]))
         for first in range(0, len(rows.sightings), page):
             connection.execute(sightings, _columns(rows.sightings[first : first + page]))
         for first in range(0, len(rows.items), batch):
@@ -62,23 +73,25 @@ def measure_batches(url: str, rows: Written, *, page: int, batch: int) -> float:
 
 def measure_rows(url: str, rows: Written, *, count: int) -> float:
     """Return things a second when each of their rows is upserted alone, with its own commit."""
+    message = _upsert_one("message", _MESSAGE, _MESSAGE_CONFLICT)
     sighting = _upsert_one("sighting", _SIGHTING, _SIGHTING_CONFLICT)
     item = _upsert_one("item", _ITEM, _ITEM_CONFLICT)
-    pairs = list(zip(rows.sightings[:count], rows.items[:count], strict=True))
+    things = list(zip(rows.messages[:count], rows.sightings[:count], rows.items[:count], strict=True))
     with psycopg.connect(url, autocommit=True, options="-c jit=off") as connection:
         began_s = perf_counter()
-        for one_sighting, one_item in pairs:
+        for one_message, one_sighting, one_item in things:
+            connection.execute(message, one_message)
             connection.execute(sighting, one_sighting)
             connection.execute(item, one_item)
-        return len(pairs) / (perf_counter() - began_s)
+        return len(things) / (perf_counter() - began_s)
 
 
 def _columns(rows: Rows) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _select(table: str, columns: Mapping[str, str]) -> bytes:
-    return f"select {', '.join(columns)} from {table} where channel_id = %s order by id".encode()  # noqa: S608
+def _select(table: str, columns: Mapping[str, str], *, by: str = "id") -> bytes:
+    return f"select {', '.join(columns)} from {table} where channel_id = %s order by {by}".encode()  # noqa: S608
 
 
 def _upsert_many(table: str, columns: Mapping[str, str], conflict: str) -> bytes:

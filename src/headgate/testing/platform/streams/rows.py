@@ -20,6 +20,8 @@ class Row:
     content: Content
     topic: str = ""
     album: str = ""
+    reply_to: int | None = None
+    """Position of the message that it answers."""
     skew_ms: int = 0
     """How wrong the time is that the message claims for itself."""
     visible_ms: int = 0
@@ -70,6 +72,7 @@ def tell_message(row: Row, *, at_ms: int, shift: int, names_content: bool) -> Me
         text=written.text,
         topic=row.topic,
         album=row.album,
+        reply_to="" if row.reply_to is None else str(row.reply_to + shift),
         edited_at=from_ms(row.edited_ms) if row.edited_ms is not None and row.is_edited(at_ms) else None,
         attachments=tuple(
             _tell_file(n, file, names_content=names_content) for n, file in enumerate(written.files)

@@ -102,12 +102,12 @@ def _check_coverage(channel: Channel) -> Iterator[str]:
 
 
 def _is_seen(channel: Channel, held: HeldSighting, form: Form) -> bool:
-    return all(_sighted(channel, held, place) for place in form.places)
+    return all(_sighted(channel, held, form, place) for place in form.places)
 
 
-def _sighted(channel: Channel, held: HeldSighting, place: TruePlace) -> bool:
+def _sighted(channel: Channel, held: HeldSighting, form: Form, place: TruePlace) -> bool:
     sighting = channel.sightings.get((held.key, place.key))
-    return sighting is not None and place.is_in(sighting)
+    return sighting is not None and place.is_in(sighting) and form.is_said_with(sighting)
 
 
 def _check_counters(channel: Channel) -> Iterator[str]:
@@ -165,6 +165,8 @@ def _why_not(channel: Channel, held: HeldSighting, form: Form) -> Iterator[str]:
                 yield f"kept, but to be rejected: {what}"
         elif sighting is None or not place.is_in(sighting):
             yield f"lost: {what}"
+        elif not form.is_said_with(sighting):
+            yield f"what was said with it is not known: {what}"
         elif sighting.verdict != KEPT:
             yield f"rejected ({sighting.verdict}), but to be kept: {what}"
         elif sighting.item_id is None:

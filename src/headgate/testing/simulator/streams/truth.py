@@ -35,9 +35,9 @@ order by c.key, a.name
 select channel_id, lens, lower(part) as start, upper(part) as end from coverage, unnest(ranges) as part
 
 -- name: sightings
-select channel_id, message_key, attachment_key, file_name, url, topic, author, from_bot, size_bytes,
-       mime_type, content_id, verdict, settings_hash, item_id
-from sighting
+select s.channel_id, message_key, attachment_key, file_name, url, s.topic, author, from_bot, size_bytes,
+       mime_type, content_id, verdict, settings_hash, item_id, text, album, reply_to
+from sighting s join message m on (m.channel_id, m.key) = (s.channel_id, s.message_key)
 
 -- name: items
 select id, channel_id, content_key, hidden from item
@@ -84,6 +84,9 @@ class SightingRow:
     verdict: str
     settings_hash: str
     item_id: UUID | None
+    text: str
+    album: str
+    reply_to: str
 
     @property
     def content_key(self) -> str:
@@ -131,6 +134,17 @@ class Form:
 
     message: Message
     places: tuple[TruePlace, ...]
+
+    def is_said_with(self, sighting: SightingRow) -> bool:
+        """Say whether this is what was said with something that was seen."""
+        said = self.message
+        return (sighting.text, sighting.author, sighting.topic, sighting.album, sighting.reply_to) == (
+            said.text,
+            said.author,
+            said.topic,
+            said.album,
+            said.reply_to,
+        )
 
     def matches(self, lens: Lens) -> bool:
         """Say whether a search through this lens finds it."""
