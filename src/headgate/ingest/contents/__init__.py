@@ -1,0 +1,1 @@
+"""Contents of archives: listing them, and extracting single files, in the sandbox."""

@@ -1,0 +1,1 @@
+"""Readers of archive formats; only the subprocesses of the sandbox import these."""
