@@ -1,7 +1,7 @@
 """What is inside an archive: its entries, and what is wrong with it.
 
-Everything an archive says about itself is a claim of whoever made it. Entries are named by their number, never by their
-path: two may have the same path, and none of them is ever used as a path on this machine.
+Everything that an archive says about itself is a claim of its maker. Entries are named by their number, never
+by their path: two may have the same path, and none of them is ever used as a path on this machine.
 """
 
 from __future__ import annotations

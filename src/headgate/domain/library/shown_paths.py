@@ -1,6 +1,7 @@
 """Paths from inside archives as people see them: readable, and harmless wherever they end up.
 
-What could lead somewhere is percent-escaped: `../evil` shows as `%2E%2E/evil`, `/etc/passwd` as `%2Fetc/passwd`.
+What could lead somewhere is percent-escaped: `../evil` shows as `%2E%2E/evil`, `/etc/passwd` as
+`%2Fetc/passwd`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ _KEPT_BEFORE_CUT = 3 / 4
 # Wide and non-breaking spaces are common in real names; other separators and controls are not printable.
 _PRINTABLE_SPACES = frozenset("\u00a0\u3000")
 _PLAIN = re.compile(r"[\w+=,;@()\[\]{}!#$&' ~^-][\w+=,;@()\[\]{}!#$&'. ~^/-]*", re.ASCII)
-_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\.|$| +\.| +$)", re.IGNORECASE)
+_RESERVED = re.compile(
+    r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\.|$| +\.| +$)", re.IGNORECASE
+)
 _DRIVE = re.compile(r"[A-Za-z]:")
 _ESCAPE_LOOKALIKE = re.compile(r"%(?=[0-9A-Fa-f]{2})")
 _ODD_PLAIN = re.compile(r"//|/\.|/$|[. ](?:/|$)|(?:^|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])", re.IGNORECASE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headgate.domain.library.contents import Problem
+from headgate.domain.library.volume_headers import ProofReason
 
 PROBLEMS: dict[Problem, str] = {
     "not_an_archive": "this is not an archive that Headgate can read",
@@ -32,3 +33,15 @@ PROBLEMS: dict[Problem, str] = {
 def problem_text(problem: str) -> str:
     """Say what is wrong; an unknown problem says itself."""
     return {**PROBLEMS}.get(problem, problem.replace("_", " "))
+
+
+PROOFS: dict[ProofReason, str] = {
+    "all_bytes_there": "the volumes add up to the size that the first or last one names",
+    "bytes_missing": "the volumes are smaller than the size that the first or last one names",
+    "last_volume_there": "the last volume says that it is the last, and all before it are there",
+    "next_volume_missing": "the newest volume says that another one follows",
+    "volumes_missing": "the last volume says that there are more",
+    "wrong_order": "the volumes contradict each other; some may belong to another archive",
+    "nothing_proven": "the volumes do not say how many there are",
+}
+"""Why a set of volumes counts as complete or not."""

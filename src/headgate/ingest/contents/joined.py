@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, Self
+from typing import Self
 
 
 class MissingVolume(Exception):
@@ -22,7 +22,7 @@ class JoinedVolumes(io.RawIOBase):
 
     def __init__(self, paths: Sequence[Path | None]) -> None:
         super().__init__()
-        self._files: list[IO[bytes] | None] = []
+        self._files: list[io.FileIO | None] = []
         try:
             for path in paths:
                 self._files.append(path.open("rb", buffering=0) if path else None)
@@ -76,7 +76,7 @@ class JoinedVolumes(io.RawIOBase):
             raise MissingVolume(f"volume {volume + 1} is missing")
         within = self._position - self.starts[volume]
         file.seek(within)
-        count = file.readinto(memoryview(buffer)[: self.sizes[volume] - within])  # type: ignore[attr-defined]
+        count = file.readinto(memoryview(buffer)[: self.sizes[volume] - within]) or 0
         self._position += count
         return count
 

@@ -31,20 +31,20 @@ def recognise(volumes: JoinedVolumes) -> ArchiveFormat | None:
     for volume in range(volumes.count):
         if volumes.has(volume):
             head = volumes.read_at(volumes.starts[volume], BLOCK)
-            format = format_of_head(head)
+            kind = format_of_head(head)
             # A volume in the middle of a raw split can begin with anything.
-            if format in {"rar4", "rar5"} or (format and volume == 0):
-                return format
-            if volume == 0 and head.startswith(_PROGRAMS) and (format := _behind_program(volumes)):
-                return format
+            if kind in {"rar4", "rar5"} or (kind and volume == 0):
+                return kind
+            if volume == 0 and head.startswith(_PROGRAMS) and (kind := _behind_program(volumes)):
+                return kind
     return "zip" if _ends_like_zip(volumes) else None
 
 
 def format_of_head(head: bytes) -> ArchiveFormat | None:
     """Return the format that the first 512 bytes of a file show."""
-    for magic, format in _MAGIC:
+    for magic, kind in _MAGIC:
         if head.startswith(magic):
-            return format
+            return kind
     return "tar" if looks_like_tar(head[:BLOCK]) else None
 
 

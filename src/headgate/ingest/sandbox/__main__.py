@@ -1,4 +1,4 @@
-"""`python -m headgate.ingest.sandbox module…`: a subprocess of the pool, with modules that it loads beforehand."""
+"""`python -m headgate.ingest.sandbox module…`: a subprocess of the pool, and the modules that it loads."""
 
 from __future__ import annotations
 

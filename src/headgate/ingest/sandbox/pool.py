@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from headgate.domain.errors import Transient
-from headgate.ingest.sandbox.worker_process import Chunks, SandboxProcess
 from headgate.ingest.sandbox.tasks import Answer, Failed, Task
+from headgate.ingest.sandbox.worker_process import Chunks, SandboxProcess
 
 DEFAULT_SIZE = 2
 TASKS_PER_PROCESS = 1_000

@@ -1,4 +1,4 @@
-"""What a subprocess of the sandbox does to itself before it reads anything: limits, and death with its parent."""
+"""What a subprocess of the sandbox does to itself first: limits, and death with its parent."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from headgate.domain.errors import Transient
 from headgate.ingest.sandbox.frames import BrokenFrame, Frame, encode_frame, receive_frame
@@ -104,9 +104,7 @@ class SandboxProcess:
     async def wait(self) -> None:
         """Wait until the process is gone."""
         await self._process.wait()
-        # Without this the pipes are closed by the garbage collector, with a warning.
-        transport: asyncio.SubprocessTransport = self._process._transport  # type: ignore # noqa: SLF001
-        transport.close()
+        self._writer.close()
 
     async def _wait_until_ready(self) -> None:
         async with asyncio.timeout(START_TIMEOUT_S):
@@ -173,7 +171,9 @@ _FAILURES: tuple[Failure, ...] = ("out_of_memory", "took_too_long", "crashed")
 
 
 def _read_failure(value: Any) -> Failed:
-    for failure in _FAILURES:
-        if isinstance(value, dict) and value.get("failure") == failure:  # type: ignore
-            return Failed(failure, str(value.get("detail", "")))  # type: ignore
+    if isinstance(value, dict):
+        document = cast("dict[str, Any]", value)
+        for failure in _FAILURES:
+            if document.get("failure") == failure:
+                return Failed(failure, str(document.get("detail", "")))
     raise BrokenFrame("a failure without a name")

@@ -27,11 +27,11 @@ _ENDINGS = {".gz", ".bz2", ".xz", ".zst", ".zstd", ".001"}
 class UnpackedStream(io.RawIOBase):
     """An unpacked stream that cannot go back, and ends when it unpacks to too much."""
 
-    def __init__(self, format: ArchiveFormat, volumes: JoinedVolumes, collector: Collector) -> None:
+    def __init__(self, kind: ArchiveFormat, volumes: JoinedVolumes, collector: Collector) -> None:
         super().__init__()
         volumes.seek(0)
         self._volumes = volumes
-        self._stream = _open(format, io.BufferedReader(volumes, _BUFFER))
+        self._stream = _open(kind, io.BufferedReader(volumes, _BUFFER))
         self._collector = collector
         self._count = 0
 
@@ -68,8 +68,8 @@ class UnpackedStream(io.RawIOBase):
         self._collector.check_time()
 
 
-def _open(format: ArchiveFormat, packed: io.BufferedReader) -> io.BufferedIOBase:
-    match format:
+def _open(kind: ArchiveFormat, packed: io.BufferedReader) -> io.BufferedIOBase:
+    match kind:
         case "gz":
             return gzip.GzipFile(fileobj=packed)
         case "bz2":
@@ -80,12 +80,12 @@ def _open(format: ArchiveFormat, packed: io.BufferedReader) -> io.BufferedIOBase
             return zstd.ZstdFile(packed)
 
 
-def open_unpacked(format: ArchiveFormat, volumes: JoinedVolumes, collector: Collector) -> io.BufferedReader:
+def open_unpacked(kind: ArchiveFormat, volumes: JoinedVolumes, collector: Collector) -> io.BufferedReader:
     """Open a compressed stream, or a plain tar, for reading from its beginning."""
-    if format == "tar":
+    if kind == "tar":
         volumes.seek(0)
         return io.BufferedReader(volumes, _BUFFER)
-    return io.BufferedReader(UnpackedStream(format, volumes, collector), _BUFFER)
+    return io.BufferedReader(UnpackedStream(kind, volumes, collector), _BUFFER)
 
 
 def holds_tar(stream: io.BufferedReader) -> bool:
@@ -94,12 +94,12 @@ def holds_tar(stream: io.BufferedReader) -> bool:
 
 def list_compressed(volumes: JoinedVolumes, collector: Collector, *, name: str) -> None:
     """Collect the entries of a tar, or the one file of a compressed stream."""
-    format = collector.format
-    assert format is not None  # noqa: S101 - it was recognised before
-    stream = open_unpacked(format, volumes, collector)
-    if format == "tar" or holds_tar(stream):
+    kind = collector.format
+    assert kind is not None  # noqa: S101 - it was recognised before
+    stream = open_unpacked(kind, volumes, collector)
+    if kind == "tar" or holds_tar(stream):
         collector.format = "tar"
-        collector.is_solid = format != "tar"
+        collector.is_solid = kind != "tar"
         list_tar(stream, collector, packed_bytes=volumes.tell)
         return
     size = 0

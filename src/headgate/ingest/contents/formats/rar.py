@@ -30,6 +30,9 @@ class WholeFile:
     """Where its packed bytes are in the joined volumes: start and length."""
     is_whole: bool = True
 
+    def goes_on_with(self, header: RarFile) -> bool:
+        return header.split_before and header.name == self.header.name
+
     @property
     def packed(self) -> int:
         return sum(length for _, length in self.spans)
@@ -66,32 +69,38 @@ def read_files(volumes: JoinedVolumes, collector: Collector) -> Iterator[WholeFi
             if pending:
                 pending.is_whole = False
             continue
-        for block in _read_volume(volumes, volume, collector):
-            if block.file is None:
-                continue
-            span = (block.header_end, block.data_size)
-            if block.file.split_before and pending and pending.header.name == block.file.name:
+        for header, span in _read_headers(volumes, volume, collector):
+            if pending and not pending.goes_on_with(header):
+                yield _broken(pending, collector, "a file goes on in a volume that is missing")
+                pending = None
+            if pending:
                 pending.spans.append(span)
-                # The last volume of a file has the CRC of all of it.
-                pending.header = block.file
+                # The last header of a file has the CRC of all of it.
+                pending.header = header
             else:
-                if pending:
-                    yield _broken(pending, collector)
-                pending = WholeFile(block.file, [span])
-                if block.file.split_before:
-                    pending.is_whole = False
-                    collector.report("missing_volumes", "a file begins in a volume that is missing")
-            if not block.file.split_after:
+                pending = WholeFile(header, [span])
+                if header.split_before:
+                    _broken(pending, collector, "a file begins in a volume that is missing")
+            if not header.split_after:
                 yield pending
                 pending = None
     if pending:
-        yield _broken(pending, collector)
+        yield _broken(pending, collector, "a file goes on in a volume that is missing")
 
 
-def _broken(file: WholeFile, collector: Collector) -> WholeFile:
+def _broken(file: WholeFile, collector: Collector, reason: str) -> WholeFile:
     file.is_whole = False
-    collector.report("missing_volumes", "a file goes on in a volume that is missing")
+    collector.report("missing_volumes", reason)
     return file
+
+
+def _read_headers(
+    volumes: JoinedVolumes, volume: int, collector: Collector
+) -> Iterator[tuple[RarFile, tuple[int, int]]]:
+    """Go through the files of one volume, each with where its packed bytes are."""
+    for block in _read_volume(volumes, volume, collector):
+        if block.file is not None:
+            yield block.file, (block.header_end, block.data_size)
 
 
 def _read_volume(volumes: JoinedVolumes, volume: int, collector: Collector) -> Iterator[RarBlock]:
@@ -140,7 +149,11 @@ def _find_signature(volumes: JoinedVolumes, start: int) -> tuple[int, bool]:
 
 
 def _judge_number(block: RarBlock, volume: int, collector: Collector) -> None:
-    if block.volume_number is not None and block.volume_number != volume and (block.kind == "end" or block.is_volume):
+    if (
+        block.volume_number is not None
+        and block.volume_number != volume
+        and (block.kind == "end" or block.is_volume)
+    ):
         collector.report("missing_volumes", f"volume {block.volume_number + 1} stands in place {volume + 1}")
 
 

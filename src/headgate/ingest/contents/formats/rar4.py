@@ -40,7 +40,11 @@ def read_block(volumes: JoinedVolumes, at: int) -> RarBlock | None:
     if len(raw) < length:
         raise Truncation("a header ends too early")
     # Comments inside old main and file headers are outside the CRC; everything newer is inside.
-    if kind in {_FILE, _END} and not flags & _HAS_OLD_COMMENT_OF.get(kind, 0) and crc32(raw[2:]) & 0xFFFF != crc:
+    if (
+        kind in {_FILE, _END}
+        and not flags & _HAS_OLD_COMMENT_OF.get(kind, 0)
+        and crc32(raw[2:]) & 0xFFFF != crc
+    ):
         raise Damage("the CRC of a header is wrong")
     data_size = int.from_bytes(raw[7:11], "little") if flags & _HAS_DATA and length >= 11 else 0
     end = at + length
@@ -53,7 +57,9 @@ def read_block(volumes: JoinedVolumes, at: int) -> RarBlock | None:
         )
     if kind == _END:
         return RarBlock(
-            *("end", end, data_size), volume_number=_end_number(raw, flags), has_next=bool(flags & _NEXT_VOLUME)
+            *("end", end, data_size),
+            volume_number=_end_number(raw, flags),
+            has_next=bool(flags & _NEXT_VOLUME),
         )
     if kind == _FILE:
         file, data_size = _parse_file(raw, flags)
@@ -80,7 +86,7 @@ def _parse_file(raw: bytes, flags: int) -> tuple[RarFile, int]:
     if flags & _LARGE:
         if len(raw) < at + 8:
             raise Damage("a file's header is too small")
-        high_packed, high_size = cast("tuple[int, int]", struct.unpack_from("<2I", raw, at))
+        high_packed, high_size = struct.unpack_from("<2I", raw, at)
         packed, size, at = packed | high_packed << 32, size | high_size << 32, at + 8
     file = RarFile(
         name=_decode_name(raw[at : at + name_length], flags),
@@ -112,8 +118,8 @@ def _decode_name(raw: bytes, flags: int) -> str:
 def _decode_unicode(plain: bytes, encoded: bytes) -> str:
     """Decode a name that is given as differences to its plain form.
 
-    Two bits say how the next character is stored: one byte, one byte with the shared high byte, two bytes, or a run
-    that is copied from the plain name.
+    Two bits say how the next character is stored: one byte, one byte with the shared high byte, two bytes, or
+    a run that is copied from the plain name.
     """
     if not encoded:
         return plain.decode("utf-8", "replace")

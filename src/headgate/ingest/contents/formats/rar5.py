@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-from typing import cast
 from zlib import crc32
 
 from headgate.ingest.contents.collecting import Damage, Truncation
@@ -150,5 +148,5 @@ def _extra_time(raw: bytes) -> float | None:
         return None
     if flags & 1:
         return float(numbers.uint32())
-    ticks = cast("int", struct.unpack("<Q", numbers.take(8))[0])
+    ticks = int.from_bytes(numbers.take(8), "little")
     return ticks / 10_000_000 - _EPOCH_1601_S

@@ -70,7 +70,9 @@ def _read_header(volumes: JoinedVolumes) -> bytes:
     start = volumes.read_at(0, START_SIZE)
     if len(start) < START_SIZE:
         raise Truncation("the start header ends too early")
-    _, _, start_crc, offset, size, header_crc = cast("tuple[bytes, bytes, int, int, int, int]", _START.unpack(start))
+    _, _, start_crc, offset, size, header_crc = cast(
+        "tuple[bytes, bytes, int, int, int, int]", _START.unpack(start)
+    )
     if crc32(start[12:]) != start_crc:
         raise Damage("the CRC of the start header is wrong")
     if START_SIZE + offset + size > volumes.size:
@@ -127,7 +129,7 @@ def _filter_of(method: bytes, properties: bytes, size: int) -> dict[str, int] | 
     if method == b"\x00":
         return None
     if method == b"\x03\x01\x01" and len(properties) == 5 and properties[0] < 225:
-        packed, dict_size = cast("tuple[int, int]", struct.unpack("<BI", properties))
+        packed, dict_size = struct.unpack("<BI", properties)
         return {
             "id": lzma.FILTER_LZMA1,
             "dict_size": max(4096, min(dict_size, window)),
@@ -221,4 +223,3 @@ def _read_defined(reader: HeaderReader, count: int, code: str) -> list[int | Non
     fields = struct.Struct(f"<{wanted}{code}")
     numbers = iter(cast("tuple[int, ...]", fields.unpack(reader.take(fields.size))))
     return [next(numbers) if there else None for there in defined]
-

@@ -1,6 +1,7 @@
 """Tar: headers of 512 bytes, read directly.
 
-The standard library's reader ends silently at a damaged header, and reads extended headers of any size into memory.
+The standard library's reader ends silently at a damaged header, and reads extended headers of any size into
+memory.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ def _entry(stream: IO[bytes], block: bytes, kind: bytes, size: int, extended: di
         while more:
             more = _read_block(stream, is_first=True)[504]
     if kind in b"12345" and kind:
-        # Links, devices and directories have no content, whatever their header says; 1 may have in POSIX archives.
+        # Links, devices and directories have no content, whatever their header says; a hard link may.
         stored = stored if kind == b"1" and _is_posix(block) else 0
         real = stored
     name = extended.get("GNU.sparse.name") or extended.get("path") or _name_of(block)

@@ -143,10 +143,10 @@ def _decode(pieces: Iterator[bytes], decoder: Decoder | None, sink: Sink) -> Non
 
 def unpack_stream(volumes: JoinedVolumes, number: int, sink: Sink, collector: Collector) -> None:
     """Unpack an entry of a tar, or the one file of a compressed stream."""
-    format = collector.format
-    assert format is not None  # noqa: S101 - it was recognised before
-    stream = open_unpacked(format, volumes, collector)
-    if format == "tar" or holds_tar(stream):
+    kind = collector.format
+    assert kind is not None  # noqa: S101 - it was recognised before
+    stream = open_unpacked(kind, volumes, collector)
+    if kind == "tar" or holds_tar(stream):
         _unpack_tar(stream, number, sink, collector.check_time)
         return
     if number:

@@ -1,7 +1,7 @@
 """Unpacks one entry of a RAR: what is stored directly, what is packed with a program that is installed.
 
-The program gets links with names of our own, because it finds the volumes by their names, and the number or the path of
-the entry, never as an option.
+The program gets links with names of our own, because it finds the volumes by their names, and the number or
+the path of the entry, never as an option.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ def _link_volumes(folder: Path, paths: Sequence[Path]) -> Path:
     elif _has_new_names(paths[0]):
         names = [f"a.part{index:05}.rar" for index in range(1, len(paths) + 1)]
     else:
-        names = ["a.rar", *(f"a.{chr(ord('r') + index // 100)}{index % 100:02}" for index in range(len(paths) - 1))]
+        names = [
+            "a.rar",
+            *(f"a.{chr(ord('r') + index // 100)}{index % 100:02}" for index in range(len(paths) - 1)),
+        ]
     for name, path in zip(names, paths, strict=True):
         (folder / name).symlink_to(path.absolute())
     return folder / names[0]
@@ -116,15 +119,25 @@ def _has_new_names(first: Path) -> bool:
     return head[6:8] == b"\x01\x00" or bool(int.from_bytes(head[10:12], "little") & 0x10)
 
 
-def _unar(archive: Path, number: int, name: str) -> list[str]:
-    return ["-quiet", "-no-recursion", "-forks", "skip", "-output-directory", "-", "-indexes", str(archive), str(number)]
+def _unar(archive: Path, number: int, _name: str) -> list[str]:
+    return [
+        "-quiet",
+        "-no-recursion",
+        "-forks",
+        "skip",
+        "-output-directory",
+        "-",
+        "-indexes",
+        str(archive),
+        str(number),
+    ]
 
 
-def _unrar(archive: Path, number: int, name: str) -> list[str]:
+def _unrar(archive: Path, _number: int, name: str) -> list[str]:
     return ["p", "-inul", "-p-", "--", str(archive), _plain(name)]
 
 
-def _7z(archive: Path, number: int, name: str) -> list[str]:
+def _7z(archive: Path, _number: int, name: str) -> list[str]:
     return ["e", "-so", "-bd", "-spd", "-p-", "--", str(archive), _plain(name)]
 
 

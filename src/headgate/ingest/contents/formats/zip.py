@@ -1,7 +1,7 @@
 """Zip: the central directory, read directly.
 
-The standard library's reader keeps every entry before it shows the first, knows no split sets, and says nothing about
-entries that overlap.
+The standard library's reader keeps every entry before it shows the first, knows no split sets, and says
+nothing about entries that overlap.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import cast
 
 from headgate.ingest.contents.collecting import (
@@ -27,6 +28,7 @@ _END_64 = struct.Struct("<4sQ2H2I4Q")
 _LOCATOR_64 = struct.Struct("<4sIQI")
 _ENTRY = struct.Struct("<4s6H3I5H2I")
 _EXTRA = struct.Struct("<HH")
+_END_MARK = b"PK\x05\x06"
 _MAX_COMMENT = 0xFFFF
 _BUFFER = 1 << 18
 _LOCAL_HEADER_SIZE = 30
@@ -105,11 +107,7 @@ def find_directory(volumes: JoinedVolumes) -> Directory:
     """Find the central directory from the end of the archive."""
     start = max(0, volumes.size - _END.size - _MAX_COMMENT)
     tail = volumes.read_at(start, volumes.size - start)
-    found = tail.rfind(b"PK\x05\x06")
-    while found >= 0 and len(tail) - found < _END.size:
-        found = tail.rfind(b"PK\x05\x06", 0, found)
-    if found < 0:
-        raise Truncation("there is no central directory")
+    found = _find_end(tail)
     _, disk, first_disk, _, count, size, offset, _ = cast(
         "tuple[bytes, int, int, int, int, int, int, int]", _END.unpack_from(tail, found)
     )
@@ -127,6 +125,22 @@ def find_directory(volumes: JoinedVolumes) -> Directory:
     if base < 0:
         raise Damage("the central directory lies outside the archive")
     return Directory(base + offset, size, count, 1, base)
+
+
+def _find_end(tail: bytes) -> int:
+    """Find the last record, preferably one that ends with the archive: zips inside have such records, too."""
+    at = tail.rfind(_END_MARK)
+    fallback = -1
+    while at >= 0:
+        after = at + _END.size
+        if after + int.from_bytes(tail[after - 2 : after], "little") == len(tail):
+            return at
+        if fallback < 0 and after <= len(tail):
+            fallback = at
+        at = tail.rfind(_END_MARK, 0, at)
+    if fallback < 0:
+        raise Truncation("there is no central directory")
+    return fallback
 
 
 def _read_end_64(volumes: JoinedVolumes, end: int) -> tuple[int, int, int, int, int, int] | None:
@@ -185,7 +199,7 @@ def _read_entry(buffer: bytes, at: int) -> tuple[ZipEntry, int]:
             if kind == _EXTRA_ZIP64:
                 size, packed, offset, disk = _widen(value, size, packed, offset, disk)
             elif kind == _EXTRA_TIME and len(value) >= 5 and value[0] & 1:
-                modified_s = float(cast("int", struct.unpack_from("<i", value, 1)[0]))
+                modified_s = float(struct.unpack_from("<i", value, 1)[0])
             elif kind == _EXTRA_UNICODE_PATH and len(value) > 5 and value[0] == 1:
                 name = value[5:].decode("utf-8", "replace")
     is_link = made_by >> 8 == _UNIX and (outside >> 16) & _IFMT == _IFLNK
@@ -227,13 +241,13 @@ def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _widen(value: bytes, size: int, packed: int, offset: int, disk: int) -> tuple[int, int, int, int]:
     """Replace fields that are full by those of the zip64 record, which holds only these."""
-    wide = [cast("int", number) for (number,) in struct.iter_unpack("<Q", value[: len(value) & ~7])]
+    wide = [number for (number,) in struct.iter_unpack("<Q", value[: len(value) & ~7])]
     fields = [size, packed, offset]
     for index, field in enumerate(fields):
         if field == 0xFFFFFFFF and wide:
             fields[index] = wide.pop(0)
     if disk == 0xFFFF and len(value) % 8 == 4:
-        disk = cast("int", struct.unpack("<I", value[-4:])[0])
+        disk = int.from_bytes(value[-4:], "little")
     return fields[0], fields[1], fields[2], disk
 
 
@@ -255,4 +269,4 @@ def _dos_time(date: int, time: int) -> float | None:
 
 def _overlap(spans: list[tuple[int, int]]) -> bool:
     spans.sort()
-    return any(before[1] > after[0] for before, after in zip(spans, spans[1:], strict=False))
+    return any(before[1] > after[0] for before, after in pairwise(spans))
