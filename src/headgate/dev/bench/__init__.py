@@ -176,6 +176,20 @@ def run_feeds(
     _show([report], document=report.values, as_json=as_json, check=check)
 
 
+@app.command("contents")
+def run_contents(
+    *,
+    archives: Annotated[int, typer.Option(min=4, help="How many archives are listed in a round.")] = 1_000,
+    entries: Annotated[int, typer.Option(min=1, help="How many entries each of them has.")] = 200,
+    rounds: Rounds = 3,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure looking inside archives in the sandbox, beside the libraries alone in one process."""
+    report = _measure_contents(archives=archives, entries=entries, rounds=rounds)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
 @app.command("all")
 def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
     """Run every benchmark at its default size."""
@@ -190,6 +204,7 @@ def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
         _measure_poll(),
         _measure_feeds(),
         _measure_listen(),
+        _measure_contents(),
     ]
     document = {report.name: report.values for report in reports}
     _show(reports, document=document, as_json=as_json, check=check)
@@ -269,6 +284,13 @@ def _measure_listen(*, hours: float = 4.0) -> Report:
     from headgate.dev.bench.streams.listen import measure_listen
 
     return run_quickly(measure_listen(hours=hours))
+
+
+def _measure_contents(*, archives: int = 1_000, entries: int = 200, rounds: int = 3) -> Report:
+    from headgate.dev.bench.contents import ContentSizes, measure_contents
+    from headgate.dev.bench.measuring import run_quickly
+
+    return run_quickly(measure_contents(ContentSizes(archives=archives, entries=entries, rounds=rounds)))
 
 
 def _show(reports: list[Report], *, document: object, as_json: bool, check: bool) -> None:

@@ -9,6 +9,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Self
 
+_SMALL, _WINDOW = 1024, 16 * 1024
+
 
 class MissingVolume(Exception):
     """Bytes are needed that lie in a volume that is not there."""
@@ -34,6 +36,7 @@ class JoinedVolumes(io.RawIOBase):
         self.sizes = [usual if size is None else size for size in sizes]
         self.starts = [0, *accumulate(self.sizes)]
         self._position = 0
+        self._window_start, self._window = 0, b""
 
     @property
     def size(self) -> int:
@@ -82,7 +85,16 @@ class JoinedVolumes(io.RawIOBase):
 
     def read_at(self, position: int, length: int) -> bytes:
         """Return bytes at a place; fewer at the end."""
+        at = position - self._window_start
+        if 0 <= at and at + length <= len(self._window):
+            return self._window[at : at + length]
         self.seek(position)
+        if length <= _SMALL:
+            # Headers stand close together; one reading serves many.
+            self._window_start, self._window = position, self.read(_WINDOW)
+            if length <= len(self._window):
+                return self._window[:length]
+            self.seek(position)
         pieces: list[bytes] = []
         while length > 0 and (piece := self.read(length)):
             pieces.append(piece)

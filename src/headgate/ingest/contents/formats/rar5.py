@@ -30,16 +30,17 @@ class _Numbers:
         self.at = at
 
     def number(self) -> int:
+        raw, at = self.raw, self.at
         value = shift = 0
-        while True:
-            if self.at >= len(self.raw) or shift > 63:
-                raise Damage("a number ends too early")
-            byte = self.raw[self.at]
-            self.at += 1
-            value |= (byte & 0x7F) << shift
+        while at < len(raw) and shift < 64:
+            byte = raw[at]
+            at += 1
             if byte < 0x80:
-                return value
+                self.at = at
+                return value | byte << shift
+            value |= (byte & 0x7F) << shift
             shift += 7
+        raise Damage("a number ends too early")
 
     def take(self, count: int) -> bytes:
         if self.at + count > len(self.raw):

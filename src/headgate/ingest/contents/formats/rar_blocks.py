@@ -8,7 +8,7 @@ from typing import Literal
 BlockKind = Literal["main", "file", "end", "encryption", "other"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RarFile:
     """A file's header in one volume; a file that is split has one in each of its volumes."""
 
@@ -26,7 +26,7 @@ class RarFile:
     """The path of the entry that has the content of this one, which has none of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RarBlock:
     """A header, and where the next one is."""
 

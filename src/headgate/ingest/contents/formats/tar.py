@@ -19,7 +19,7 @@ _ZEROS = bytes(BLOCK)
 _MAGIC_AT, _CHECKSUM_AT = 257, 148
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TarEntry:
     """One entry, and how many bytes of content follow its header."""
 
@@ -107,9 +107,11 @@ def _has_checksum(block: bytes) -> bool:
         announced = _number(block[_CHECKSUM_AT : _CHECKSUM_AT + 8])
     except Damage:
         return False
-    unsigned = sum(block[:_CHECKSUM_AT]) + 256 + sum(block[_CHECKSUM_AT + 8 :])
-    signed = unsigned - 256 * sum(byte > 127 for byte in block[:_CHECKSUM_AT] + block[_CHECKSUM_AT + 8 :])
-    return announced in (unsigned, signed)
+    blanked = block[:_CHECKSUM_AT] + b" " * 8 + block[_CHECKSUM_AT + 8 :]
+    if (total := sum(blanked)) == announced:
+        return True
+    # Some old tools summed up signed bytes.
+    return total - 256 * sum(byte > 127 for byte in blanked) == announced
 
 
 def _number(field: bytes) -> int:

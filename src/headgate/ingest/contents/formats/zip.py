@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import pairwise
 from typing import cast
 
@@ -51,7 +52,7 @@ class Directory:
     """What precedes the archive in its file: the program of one that unpacks itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ZipEntry:
     """One record of the central directory."""
 
@@ -251,6 +252,7 @@ def _widen(value: bytes, size: int, packed: int, offset: int, disk: int) -> tupl
     return fields[0], fields[1], fields[2], disk
 
 
+@lru_cache(maxsize=256)
 def _dos_time(date: int, time: int) -> float | None:
     """Return a time without a zone as if it were UTC."""
     try:
