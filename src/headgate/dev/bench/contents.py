@@ -1,7 +1,7 @@
 """Looking inside archives: the pool of subprocesses, beside the libraries' own listing in one warm process.
 
-Both list the same archives and take turns, so that whatever else the machine does falls on both; the median of
-the rounds counts.
+Both list the same archives and take turns, so that whatever else the machine does falls on both; the median
+of the rounds counts.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class JoinedVolumes(io.RawIOBase):
     def read_at(self, position: int, length: int) -> bytes:
         """Return bytes at a place; fewer at the end."""
         at = position - self._window_start
-        if 0 <= at and at + length <= len(self._window):
+        if at >= 0 and at + length <= len(self._window):
             return self._window[at : at + length]
         self.seek(position)
         if length <= _SMALL:
