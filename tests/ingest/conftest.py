@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from headgate.ingest.contents.archives import TASKS, Archives
 from headgate.ingest.sandbox.pool import Sandbox
@@ -25,9 +26,11 @@ async def sandbox() -> AsyncIterator[Sandbox]:
         yield sandbox
 
 
-@pytest.fixture
-async def archives(sandbox: Sandbox) -> Archives:
-    return Archives(sandbox)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def archives() -> AsyncIterator[Archives]:
+    """One subprocess for all archives of a module: none of them may leave a trace in it."""
+    async with Sandbox(size=1, modules=[TASKS]) as sandbox:
+        yield Archives(sandbox)
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +50,7 @@ def rar_samples() -> Path:
 
 
 def _download(requirement: str, folder: Path) -> None:
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--dest", str(folder)]
+    options = ["--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
     done = subprocess.run(
         [sys.executable, "-m", "pip", "download", *options, requirement],
         capture_output=True,

@@ -8,12 +8,15 @@ from typing import Any, get_args
 
 import pytest
 
+from headgate.domain.library.contents import Problem
+from headgate.domain.library.volume_headers import ProofReason
 from headgate.domain.listings.polling import PollReason
 from headgate.domain.listings.rhythm import PollTiming
 from headgate.domain.pacing import Cause
 from headgate.domain.reminders.forecast import AtClose
 from headgate.domain.reminders.run_results import DeliveryState, PartState, RunResult, RunState
 from headgate.domain.streams.schedule import DueReason, Reason, Tier
+from headgate.domain.words.contents import PROBLEMS, PROOFS, problem_text
 from headgate.domain.words.frequency import FREQUENCIES, FrequencyChoice, chosen_tier
 from headgate.domain.words.listing_words import TROUBLES, Trouble, check_reason_text
 from headgate.domain.words.reasons import PACE_CAUSES, READING, STREAM_REASONS, stream_reason_text
@@ -38,6 +41,8 @@ NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
         ((Trouble,), TROUBLES),
         ((Trigger,), TRIGGERS),
         ((AtClose,), AT_CLOSE),
+        ((Problem,), PROBLEMS),
+        ((ProofReason,), PROOFS),
         (
             (
                 *(RunState, RunResult, DeliveryState, PartState, ReminderState, PushState),
@@ -66,6 +71,8 @@ def test_a_person_can_choose_every_frequency_or_leave_it_to_headgate() -> None:
 def test_what_has_no_words_says_itself() -> None:
     assert stream_reason_text("brand_new_rule") == "brand new rule"
     assert state_text("half_done") == "half done"
+    assert problem_text("took_too_long") == PROBLEMS["took_too_long"]
+    assert problem_text("bent_corners") == "bent corners"
 
 
 def test_the_reasons_for_reading_are_told_from_those_for_leaving_alone() -> None:

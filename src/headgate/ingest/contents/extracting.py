@@ -45,6 +45,8 @@ class LimitedSink:
     def write(self, piece: bytes) -> None:
         self.size += len(piece)
         self._check(self.size)
+        if self._expected_size is not None and self.size > self._expected_size:
+            raise Damage(f"more than the {self._expected_size} bytes announced")
         self._crc = crc32(piece, self._crc)
         self._write(piece)
 
