@@ -16,7 +16,7 @@ SAMPLE_BYTES = 64 * 1024
 
 VolumeFormat = Literal["zip", "rar4", "rar5", "7z"]
 VolumeRole = Literal["alone", "volume", "unknown"]
-Completeness = Literal["complete", "incomplete", "unknown", "contradictory"]
+ProofState = Literal["complete", "incomplete", "unknown", "contradictory"]
 ProofReason = Literal[
     "all_bytes_there",
     "bytes_missing",
@@ -55,7 +55,7 @@ class VolumeFacts:
 class SetProof:
     """Whether a set is whole, why, and of how many volumes it is if that is known."""
 
-    state: Completeness
+    state: ProofState
     reason: ProofReason
     total_volumes: int | None = None
 
