@@ -14,8 +14,8 @@ from headgate.domain.listings.rhythm import (
     PollTiming,
     Rhythm,
     expected_next,
+    listing_tier,
     next_poll,
-    tier_of,
 )
 from headgate.domain.streams.schedule import Tier
 from headgate.domain.streams.schedule_knobs import Knobs
@@ -118,14 +118,14 @@ def test_of_some_nobody_can_tell_when_they_come(arrivals: list[datetime]) -> Non
 def test_the_tier_follows_the_rhythm(
     arrivals: list[datetime], after: timedelta, tier: Tier, reason: str
 ) -> None:
-    assert tier_of(arrivals, now=SUNDAY + after) == (tier, reason)
+    assert listing_tier(arrivals, now=SUNDAY + after) == (tier, reason)
 
 
 def test_a_series_is_looked_at_more_often_around_its_hour_of_the_week() -> None:
     looks, now, arrivals = list[datetime](), SUNDAY + HOUR, every(WEEK)
     while now < SUNDAY + WEEK + 4 * HOUR:
         looks.append(now)
-        now = look(arrivals, now, tier_of(arrivals, now=now)[0]).due_at
+        now = look(arrivals, now, listing_tier(arrivals, now=now)[0]).due_at
     near = [at for at in looks if abs(at - SUNDAY - WEEK) <= 4 * HOUR]
     assert SUNDAY + WEEK in looks
     assert len(near) >= 48
@@ -135,17 +135,19 @@ def test_a_series_is_looked_at_more_often_around_its_hour_of_the_week() -> None:
 def test_an_import_of_many_at_once_is_one_arrival() -> None:
     arrivals = [SUNDAY - timedelta(seconds=number / 10) for number in range(500)]
     assert Rhythm.of(arrivals, now=SUNDAY).arrivals == (SUNDAY,)
-    assert tier_of(arrivals, now=SUNDAY + HOUR) == ("WARM", "new")
+    assert listing_tier(arrivals, now=SUNDAY + HOUR) == ("WARM", "new")
 
 
 def test_times_in_the_future_do_not_keep_a_listing_awake() -> None:
     planned = [SUNDAY + 10 * DAY * number for number in range(1, 30)]
-    assert tier_of([*planned, *every(WEEK)], now=SUNDAY + DAY) == tier_of(every(WEEK), now=SUNDAY + DAY)
+    assert listing_tier([*planned, *every(WEEK)], now=SUNDAY + DAY) == listing_tier(
+        every(WEEK), now=SUNDAY + DAY
+    )
     assert Rhythm.of([SUNDAY + HOUR], now=SUNDAY).arrivals == (SUNDAY,)
 
 
 def test_a_clock_that_was_set_back_knows_nothing_of_what_is_to_come() -> None:
-    assert tier_of(every(HOUR), now=SUNDAY - WEEK) == ("WARM", "new")
+    assert listing_tier(every(HOUR), now=SUNDAY - WEEK) == ("WARM", "new")
     assert look(every(HOUR), SUNDAY - WEEK, "WARM") == NextPoll(SUNDAY - WEEK + HOUR / 2, "interval")
 
 
@@ -222,8 +224,8 @@ def test_a_release_is_never_looked_for_before_it_is_expected(arrivals: list[date
 @given(ARRIVALS, MOMENTS)
 def test_the_order_and_repeats_of_the_arrivals_do_not_matter(arrivals: list[datetime], now: datetime) -> None:
     arrivals = arrivals[: MAX_ARRIVALS // 2]
-    tier, reason = tier_of(arrivals, now=now)
-    assert tier_of([*reversed(arrivals), *arrivals], now=now) == (tier, reason)
+    tier, reason = listing_tier(arrivals, now=now)
+    assert listing_tier([*reversed(arrivals), *arrivals], now=now) == (tier, reason)
     assert frequency_reason_text(reason)
 
 
@@ -231,7 +233,7 @@ def test_the_order_and_repeats_of_the_arrivals_do_not_matter(arrivals: list[date
 def test_more_arrivals_of_the_last_day_never_give_a_colder_tier(ages: list[int], age: int) -> None:
     fewer = [SUNDAY - timedelta(seconds=seconds) for seconds in ages]
     more = [*fewer, SUNDAY - timedelta(seconds=age)]
-    assert COLDNESS[tier_of(more, now=SUNDAY)[0]] <= COLDNESS[tier_of(fewer, now=SUNDAY)[0]]
+    assert COLDNESS[listing_tier(more, now=SUNDAY)[0]] <= COLDNESS[listing_tier(fewer, now=SUNDAY)[0]]
 
 
 @given(st.integers(1, 1200), st.integers(1, 1200), st.floats(0, 0.99))
@@ -239,6 +241,7 @@ def test_at_the_same_part_of_its_rhythm_a_faster_series_is_never_colder(
     one: int, other: int, part: float
 ) -> None:
     faster, slower = (
-        tier_of(every(hours * HOUR), now=SUNDAY + hours * HOUR * part)[0] for hours in sorted((one, other))
+        listing_tier(every(hours * HOUR), now=SUNDAY + hours * HOUR * part)[0]
+        for hours in sorted((one, other))
     )
     assert COLDNESS[faster] <= COLDNESS[slower]

@@ -21,7 +21,7 @@ from headgate.domain.streams.schedule import (
     interval_s,
     next_verify_s,
     raised_rate,
-    tier_of,
+    stream_tier,
 )
 from headgate.domain.streams.schedule_knobs import Knobs
 
@@ -245,9 +245,9 @@ def test_a_rate_that_was_noted_in_the_future_does_not_grow() -> None:
 
 
 def test_tiers_follow_the_rate() -> None:
-    assert [tier_of(rate) for rate in (HOT_PER_H, WARM_PER_H, 0.0)] == ["HOT", "WARM", "COLD"]
-    assert tier_of(HOT_PER_H * 0.99) == "WARM"
-    assert tier_of(WARM_PER_H * 0.99) == "COLD"
+    assert [stream_tier(rate) for rate in (HOT_PER_H, WARM_PER_H, 0.0)] == ["HOT", "WARM", "COLD"]
+    assert stream_tier(HOT_PER_H * 0.99) == "WARM"
+    assert stream_tier(WARM_PER_H * 0.99) == "COLD"
 
 
 def verified(verify_s: float, *, missed: bool = False) -> float:

@@ -252,6 +252,10 @@ class Connector(Protocol):
         """Return the one name of a listing, however a person has written it."""
         return listing.strip()
 
+    def owns(self, address: str) -> bool:
+        """Tell whether a web address leads to the platform itself."""
+        return False
+
     def classify(self, error: BaseException) -> WorkError:
         """Turn an exception of the platform's library into one of our errors."""
         ...

@@ -8,12 +8,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import typer
 
-from headgate.cli.connectors import connector_of, open_links
+from headgate.cli.connectors import connector_of, connectors_of, open_links
 from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.series import get_named_series
 from headgate.cli.lookup.users import get_user
@@ -21,16 +20,21 @@ from headgate.cli.output import AsJson, print_json, working
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import RateLimited, UserError, WorkError
 from headgate.intake.listings.series import get_series
-from headgate.intake.listings.sources import ListingSources, NewSource, SourceAdded, check_entries
+from headgate.intake.listings.sources import (
+    FEEDS,
+    SIMULATED,
+    ListingSources,
+    NewSource,
+    SourceAdded,
+    check_entries,
+    guess_platform,
+)
 from headgate.kernel.logs import mask_url
 from headgate.outflow.notifications import follows
 from headgate.storage.listings.listing_overview import get_listing_states
 from headgate.storage.listings.series import SeriesName
 from headgate.storage.notifications.follows import Subject
 
-FEEDS = "feeds"
-SIMULATED = "simulated"
-MANGADEX = "mangadex"
 _MAX_LISTED = 20
 _MAX_IN_A_LINE = 5
 
@@ -125,7 +129,7 @@ async def add_source(context: CommandContext, wish: AddOptions) -> Done:
     async with context.database.transaction() as tx:
         to = await get_named_series(tx, wish.to) if wish.to else None
         follower = await get_user(tx, wish.follow) if wish.follow else None
-    platform = wish.platform or guess_platform(context, wish.query)
+    platform = wish.platform or guess_platform(connectors_of(context), wish.query)
     async with open_sources(context, platform) as sources:
         found = choose(await find(sources, platform, wish.query), wish, platform)
         source = NewSource(
@@ -161,18 +165,6 @@ async def open_sources(context: CommandContext, platform: str) -> AsyncGenerator
     connector_of(context, platform)
     async with open_links(context) as links:
         yield ListingSources(links, context.database, context.clock, context.ids)
-
-
-def guess_platform(context: CommandContext, query: str) -> str:
-    """Return where something is most likely found: an address by its host, a title where titles are known."""
-    if "://" not in query:
-        return SIMULATED if context.anchor is not None else MANGADEX
-    try:
-        host = urlsplit(query).hostname or ""
-    except ValueError:
-        return FEEDS
-    home = urlsplit(context.settings.mangadex.site).hostname or ""
-    return MANGADEX if host in {home, f"www.{home}"} else FEEDS
 
 
 async def find(sources: ListingSources, platform: str, query: str) -> Sequence[FoundChannel]:

@@ -13,7 +13,7 @@ import httpx
 from headgate.connectors.mangadex.answers import new_client
 from headgate.connectors.mangadex.errors import SignInRefused, classify
 from headgate.connectors.mangadex.http import Api
-from headgate.connectors.mangadex.link import MangaDexLink
+from headgate.connectors.mangadex.link import MangaDexLink, leads_to_site
 from headgate.connectors.mangadex.manifest import MANIFEST
 from headgate.connectors.mangadex.tokens import SECRETS, TokenEndpoint, Tokens
 from headgate.connectors.protocol import Connector, Link, Manifest, Question, SignedIn
@@ -57,6 +57,9 @@ class MangaDexConnector(Connector):
             raise SignInRefused("MangaDex gave no token to renew the sign-in with; check the API client")
         kept = (answers["client_id"].strip(), answers["client_secret"].strip(), granted.refresh)
         return SignedIn(dict(zip(SECRETS, kept, strict=True)))
+
+    def owns(self, address: str) -> bool:
+        return leads_to_site(address, self._settings.site)
 
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
         if secrets:

@@ -34,6 +34,15 @@ _MAX_FOLLOWS_PAGES = 10
 _MAX_TITLE = 200
 
 
+def leads_to_site(address: str, site: str) -> bool:
+    """Tell whether an address is one of the site's, or of MangaDex itself."""
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        return False
+    return host in (_HOME, urlsplit(site).hostname) or host.endswith(f".{_HOME}")
+
+
 class MangaDexLink(ListingLink):
     """Lists series, sweeps the site and finds series by name; each is one call, but for what is followed."""
 
@@ -80,12 +89,8 @@ class MangaDexLink(ListingLink):
 
     async def _find_at(self, address: str) -> list[FoundChannel]:
         """Return the series at an address of the site; the addresses of others mean nothing here."""
-        try:
-            host, path = urlsplit(address).hostname or "", _PATH.fullmatch(urlsplit(address).path)
-        except ValueError:
-            return []
-        is_ours = host in (_HOME, urlsplit(self._site).hostname) or host.endswith(f".{_HOME}")
-        if not is_ours or path is None:
+        path = _PATH.fullmatch(urlsplit(address).path) if leads_to_site(address, self._site) else None
+        if path is None:
             return []
         kind = "chapter" if path[1].lower() == "chapter" else "manga"
         return await self._find_one(kind, path[2].lower())

@@ -137,7 +137,7 @@ def merge_arrivals(known: Sequence[datetime], new: Sequence[datetime], *, now: d
     return apart
 
 
-def tier_of(arrivals: Sequence[datetime], *, now: datetime) -> tuple[Tier, str]:
+def listing_tier(arrivals: Sequence[datetime], *, now: datetime) -> tuple[Tier, str]:
     """Return how often a listing is worth a look, and why."""
     rhythm = Rhythm.of(arrivals, now=now)
     if not rhythm.arrivals:

@@ -156,7 +156,7 @@ def raised_rate(rate: float, *, arrivals: int, rated_at: datetime | None, now: d
     return decayed_rate(rate, rated_at=rated_at, now=now) + arrivals / RATE_OVER_H
 
 
-def tier_of(rate: float) -> Tier:
+def stream_tier(rate: float) -> Tier:
     """Return the tier of a stream by its messages an hour."""
     if rate >= HOT_PER_H:
         return "HOT"

@@ -10,7 +10,7 @@ Frequency = Literal["often", "normal", "rarely"]
 FrequencyChoice = Literal["often", "normal", "rarely", "automatic"]
 """What a person can choose; with `automatic` Headgate decides."""
 
-FREQUENCIES: dict[Tier, Frequency] = {"HOT": "often", "WARM": "normal", "COLD": "rarely"}
+FREQUENCIES: dict[str, Frequency] = {"HOT": "often", "WARM": "normal", "COLD": "rarely"}
 FREQUENCY_SET: dict[FrequencyChoice, str] = {
     "often": "checked often from now on.",
     "normal": "checked at the normal frequency from now on.",
@@ -20,14 +20,16 @@ FREQUENCY_SET: dict[FrequencyChoice, str] = {
 """What a person is told after a choice."""
 
 _TIERS: dict[FrequencyChoice, Tier | None] = {
-    **{word: tier for tier, word in FREQUENCIES.items()},
+    "often": "HOT",
+    "normal": "WARM",
+    "rarely": "COLD",
     "automatic": None,
 }
 
 
 def frequency_word(tier: str) -> str:
     """Return the word for a stored tier; listings without one have none."""
-    return {**FREQUENCIES}.get(tier, tier)
+    return FREQUENCIES.get(tier, tier)
 
 
 def chosen_tier(choice: FrequencyChoice) -> Tier | None:

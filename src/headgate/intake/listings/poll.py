@@ -16,7 +16,7 @@ from headgate.domain.breaker import fail, state_of
 from headgate.domain.errors import AccountTrouble, Elsewhere, Gone, RateLimited, WorkError, error_class
 from headgate.domain.listings.listings import Listed
 from headgate.domain.listings.polling import PollDecision, decide_poll
-from headgate.domain.listings.rhythm import merge_arrivals, next_poll, tier_of
+from headgate.domain.listings.rhythm import listing_tier, merge_arrivals, next_poll
 from headgate.domain.pacing import HORIZON_S
 from headgate.domain.streams.rules import ChannelRules
 from headgate.domain.streams.schedule import JITTER
@@ -301,7 +301,7 @@ class Poller:
         arrivals = merge_arrivals(
             listing.arrivals, [entry.published_at for entry in listed.entries if entry.published_at], now=now
         )
-        tier, reason = tier_of(arrivals, now=now)
+        tier, reason = listing_tier(arrivals, now=now)
         if listing.tier_pinned:
             tier, reason = listing.tier, listing.tier_reason
         return ListingUpdate(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from headgate.connectors.protocol import FoundChannel
+from headgate.connectors.protocol import Connector, FoundChannel
 from headgate.domain.errors import UserError
 from headgate.domain.listings.title_patterns import MAX_PATTERN, TitlePattern
 from headgate.domain.text import MAX_TITLE_LENGTH, check_languages, typed_text
@@ -25,6 +26,17 @@ from headgate.storage.listings.listings import Added
 
 ANONYMOUS = "anonymous"
 """The account of platforms that need no sign-in."""
+FEEDS = "feeds"
+SIMULATED = "simulated"
+KNOWN_BY_TITLE = (SIMULATED, "mangadex")
+"""Platforms on which a title finds a series; a demo's own comes first."""
+
+
+def guess_platform(connectors: Mapping[str, Connector], query: str) -> str:
+    """Return where something is most likely found: an address by its site, a title where titles are known."""
+    if "://" in query:
+        return next((name for name, connector in connectors.items() if connector.owns(query)), FEEDS)
+    return next((name for name in KNOWN_BY_TITLE if name in connectors), KNOWN_BY_TITLE[-1])
 
 
 @dataclass(frozen=True)

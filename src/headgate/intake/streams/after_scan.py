@@ -19,7 +19,7 @@ from headgate.domain.streams.schedule import (
     decayed_rate,
     interval_s,
     next_verify_s,
-    tier_of,
+    stream_tier,
 )
 from headgate.intake.streams.scan_attempt import HeldScan
 from headgate.kernel.randomness import Randomness
@@ -150,6 +150,6 @@ def _facts(state: Idleness, *, idle_scans: int, live: bool, now: datetime) -> St
         idle_scans=idle_scans,
         idle_at=None,
         checked_at=now,
-        tier=state.tier if state.tier_pinned else tier_of(rate),
+        tier=state.tier if state.tier_pinned else stream_tier(rate),
         live=live,
     )

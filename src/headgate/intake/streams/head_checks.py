@@ -23,7 +23,7 @@ from headgate.domain.streams.schedule import (
     decayed_rate,
     decide,
     interval_s,
-    tier_of,
+    stream_tier,
 )
 from headgate.intake.channels.rules import RulesCache
 from headgate.jobs.job import Job
@@ -156,7 +156,7 @@ class Planner:
     def _tier(self, stream: DueStream) -> Tier:
         if stream.tier_pinned:
             return stream.tier
-        return tier_of(decayed_rate(stream.arrival_rate, rated_at=stream.rated_at, now=self.now))
+        return stream_tier(decayed_rate(stream.arrival_rate, rated_at=stream.rated_at, now=self.now))
 
 
 @dataclass(frozen=True)

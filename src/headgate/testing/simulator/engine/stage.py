@@ -79,6 +79,10 @@ class Stuck(AssertionError):
     """Nobody can go on, and nothing will ever wake anybody."""
 
 
+UNDER_WAY_S = 8.0
+"""How long a call may take from the decision to make it: its lane's patience, and some steps of others."""
+
+
 class Stage:
     """Directs all troupes of a play."""
 
@@ -129,6 +133,14 @@ class Stage:
         """Return what the machine's clock showed at a moment of the play."""
         stepped_s = sum(by_s for at_s, by_s in self.steps if at_s <= elapsed_s)
         return self.start + timedelta(seconds=elapsed_s + stepped_s)
+
+    def over_at_s(self, since_s: float, under_way_s: float = UNDER_WAY_S) -> float:
+        """Return when all that was under way is over, also in processes that were stopped meanwhile."""
+        over_s = since_s + under_way_s
+        for began_s, ended_s in sorted(self.pauses):
+            if began_s <= over_s:
+                over_s = max(over_s, ended_s + under_way_s)
+        return over_s
 
     async def step_clock(self, by_s: float) -> None:
         """Set the machine's clock forward or back; waits go by the monotonic clock and stay as they are."""

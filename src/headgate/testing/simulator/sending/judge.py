@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from headgate.outflow.sending.message_sender import RETRY
-from headgate.testing.simulator.streams.under_way import UNDER_WAY_S, over_at_s
 
 if TYPE_CHECKING:
     from headgate.testing.simulator.sending.fanout import Fanout
@@ -137,7 +136,7 @@ def _check_cool_downs(fanout: Fanout) -> Iterator[str]:
             over_s = told.finished_s + told.wait_s
             if any(told.began_s <= at_s <= over_s for at_s in forgotten_s):
                 continue
-            known_s = over_at_s(stage, told.finished_s, 0.0)
+            known_s = stage.over_at_s(told.finished_s, 0.0)
             for call in calls:
                 if known_s < call.began_s < over_s:
                     yield f"{account} sent at {call.began_s:.1f} s, told to wait until {over_s:.1f} s"
@@ -156,7 +155,7 @@ def _check_window(fanout: Fanout) -> Iterator[str]:
 def _check_halts(fanout: Fanout) -> Iterator[str]:
     """Nothing of a run begins after a person stopped it, but for what was under way."""
     for halt in fanout.steering.halts:
-        since_s = over_at_s(fanout.stage, halt.since_s, UNDER_WAY_S)
+        since_s = fanout.stage.over_at_s(halt.since_s)
         for call in fanout.world.log.calls("send", account=halt.account):
             if since_s < call.began_s < halt.until_s:
                 yield f"{halt.account} sent at {call.began_s:.1f} s, stopped at {halt.since_s:.1f} s"

@@ -8,7 +8,6 @@ from headgate.storage.database import Connection
 from headgate.testing.platform.call_log import Call
 from headgate.testing.platform.world import World
 from headgate.testing.simulator.streams.person import Off, Person
-from headgate.testing.simulator.streams.under_way import UNDER_WAY_S, over_at_s
 
 WINDOW_S = 60.0
 REFUSALS = frozenset({"SimBanned", "SimAuthError"})
@@ -54,7 +53,7 @@ def _check_pace(world: World) -> Iterator[str]:
 def _check_disabled(world: World, person: Person) -> Iterator[str]:
     """Nobody asks for a channel that is switched off, but for what was under way."""
     for off in person.offs:
-        since_s = over_at_s(person.stage, off.since_s, UNDER_WAY_S)
+        since_s = person.stage.over_at_s(off.since_s)
         for call in world.log.calls():
             if since_s < call.began_s < off.until_s and _is_about(call, off):
                 yield f"a {call.kind} call for {off.key} at {call.began_s:.1f} s, off at {off.since_s:.1f} s"
@@ -68,7 +67,7 @@ def _check_refused(world: World, person: Person) -> Iterator[str]:
         for call in world.log.calls(account=account):
             if refused_s is not None and any(refused_s <= at_s <= call.began_s for at_s in signed_in_s):
                 refused_s = None
-            if refused_s is not None and call.began_s > over_at_s(person.stage, refused_s, UNDER_WAY_S):
+            if refused_s is not None and call.began_s > person.stage.over_at_s(refused_s):
                 yield f"a {call.kind} call by {account} at {call.began_s:.1f} s, refused at {refused_s:.1f} s"
             if refused_s is None and call.outcome in REFUSALS and call.finished_s is not None:
                 refused_s = call.finished_s
