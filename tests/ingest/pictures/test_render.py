@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 
 from headgate.ingest.pictures.meshes.mesh import prepared
 from headgate.ingest.pictures.problems import PictureProblem
-from headgate.ingest.pictures.render.arrays import CHUNK, Floats, Triangles, face_normals
+from headgate.ingest.pictures.render.arrays import CHUNK, Floats, Triangles, dot, face_normals
 from headgate.ingest.pictures.render.camera import fit
+from headgate.ingest.pictures.render.grid import Grid
+from headgate.ingest.pictures.render.light import reached_by_key_light
 from headgate.ingest.pictures.render.normals import corner_normals
 from headgate.ingest.pictures.render.rasterise import Raster, rasterise
 from headgate.ingest.pictures.render.render import MARGIN, Pixels, render
+from headgate.ingest.pictures.render.shading import KEY
+from headgate.ingest.pictures.render.surface import Surface
 from headgate.ingest.pictures.render.view import choose_camera
 from headgate.testing.shapes.files import binary_stl
 from headgate.testing.shapes.shapes import SHAPES, organic, sphere
@@ -85,6 +89,32 @@ def test_creases_are_darker_than_open_faces() -> None:
     floor_only = _drawn(box((40, 40, 4)), size_px=192)
     solid, bright = _solid(picture), _brightness(picture)
     assert bright[solid].min() < _brightness(floor_only)[_solid(floor_only)].min()
+
+
+def _key_light(triangles: Triangles) -> tuple[Floats, Grid]:
+    ready = prepared(triangles.copy())
+    camera = fit(choose_camera(ready), ready, size_px=SIZE, margin=MARGIN)
+    raster = rasterise(ready, camera.project, size_px=SIZE, nearness=camera.nearness_range)
+    grid = Grid.of(Surface(ready, corner_normals(ready), camera, raster), step=1)
+    return reached_by_key_light(ready, camera, grid)[grid.seen], grid
+
+
+@pytest.mark.parametrize("name", ["sphere", "pawn", "chest"])
+def test_no_surface_shades_itself(name: str) -> None:
+    """Only where the light falls flat may a round surface begin to shade itself."""
+    reached, grid = _key_light(SHAPES[name]())
+    facing = dot(grid.normals[grid.seen], KEY) > 0.4
+    assert np.percentile(reached[facing], 5 if name == "sphere" else 25) > 0.95
+
+
+def test_what_stands_in_the_light_casts_a_shadow() -> None:
+    floor = box((60, 60, 2))
+    reached, grid = _key_light(joined(floor, box((16, 16, 2), (0, 0, 25))))
+    alone, _ = _key_light(floor)
+    facing = dot(grid.normals[grid.seen], KEY) > 0.4
+    assert (reached[facing] < 0.1).mean() > 0.02
+    assert (reached[facing] > 0.9).mean() > 0.5
+    assert np.percentile(alone, 20) > 0.9
 
 
 def test_equal_models_give_equal_pixels() -> None:

@@ -33,13 +33,29 @@ class Camera:
     @property
     def nearness_range(self) -> tuple[float, float]:
         """The lowest and the highest nearness that a point of the model can have."""
-        radius = self.distance / _DISTANCE * 1.01
+        radius = self.radius * 1.01
         return 1 / (self.distance + radius), 1 / (self.distance - radius)
 
     @property
     def half_width(self) -> float:
         """How far from the middle of the picture a point of the model can be, before it is fitted."""
         return 1 / (_DISTANCE - 1)
+
+    @property
+    def radius(self) -> float:
+        """Of the ball around the model."""
+        return self.distance / _DISTANCE
+
+    @property
+    def pixel(self) -> float:
+        """How wide a pixel is in the middle of the model."""
+        return self.distance / self.scale
+
+    def turned(self, points: Floats) -> Floats:
+        """Return points, (…, 3), from the middle of the model: right, up, towards the camera."""
+        relative = points - np.asarray(self.centre, dtype=np.float32)
+        x, y, z = (dot(relative, axis) for axis in (self.right, self.up, self.forward))
+        return np.stack([x, y, -z], axis=-1)
 
     def enlarged(self, factor: int) -> Camera:
         """Return the camera for a picture that is so many times as large."""

@@ -29,7 +29,7 @@ class Surface:
             normals = face_normals(corners)
         else:
             shares = self._shares(corners, pixels)
-            normals = (self.corner_normals[ids] * shares[:, :, None]).sum(axis=1)
+            normals = _blend(self.corner_normals[ids], shares)
         axes = (self.camera.right, self.camera.up, self.camera.forward)
         seen = normalised(np.stack([dot(normals, axis) for axis in axes], axis=1))
         # Many files have triangles that face the wrong way; whatever is seen faces the camera.
@@ -55,5 +55,10 @@ class Surface:
         area = np.where(area == 0, 1, area)
         dx, dy = px - x[:, 0], py - y[:, 0]
         second, third = (dx * by - bx * dy) / area, (ax * dy - dx * ay) / area
-        shares = np.stack([1 - second - third, second, third], axis=1).clip(0, 1) * near
-        return shares / shares.sum(axis=1, keepdims=True)
+        return np.stack([1 - second - third, second, third], axis=1).clip(0, 1) * near
+
+
+def _blend(vectors: Floats, shares: Floats) -> Floats:
+    """Return the sum of three vectors for each, (n, 3, 3), by their shares."""
+    first, second, third = (vectors[:, corner] * shares[:, corner, None] for corner in range(3))
+    return first + second + third
