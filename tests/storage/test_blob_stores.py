@@ -97,14 +97,14 @@ async def test_the_leftover_of_a_broken_copy_is_listed_and_deleted(disk: DiskSto
 
 
 async def test_files_of_others_in_the_folder_are_left_alone(disk: DiskStore) -> None:
-    for name in ("00/11/holiday.jpg", "00/notes.txt", "letters/a.txt"):
+    for name in ("00/holiday.jpg", "notes.txt", "letters/a.txt"):
         path = disk.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     assert [names async for names in disk.list_names()] == []
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "00/00/x", "/etc/passwd", ""])
+@pytest.mark.parametrize("name", ["../../etc/passwd", "00/x", "/etc/passwd", ""])
 async def test_a_store_opens_nothing_but_objects(disk: DiskStore, name: str) -> None:
     with pytest.raises(ValueError, match="not the name of an object"):
         await disk.get_size(name)

@@ -62,10 +62,7 @@ async def test_what_is_stored_can_be_read(
 ) -> None:
     blob = await store_content(make_writer(database, store), spools, content)
     assert blob.sha256 == hashlib.sha256(content).digest()
-    assert (
-        blob.object_name
-        == f"{blob.sha256.hex()[:2]}/{blob.sha256.hex()[2:4]}/{blob.sha256.hex()}-{blob.id.hex}"
-    )
+    assert blob.object_name == f"{blob.sha256.hex()[:2]}/{blob.sha256.hex()}-{blob.id.hex}"
     assert await content_of(store, blob) == content
     assert await list_blobs(database) == [blob]
     assert await ask(database, "list_intents") == []

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.kernel.files_settings import GIB, FilesSettings
-from headgate.storage.blobs.room import DiskRoom, DiskUse, NoRoom, Room, kept_free_bytes
-from headgate.storage.blobs.spools import SpoolFolder
+from headgate.storage.blobs.room import DiskRoom, DiskUse, NoRoom, kept_free_bytes, unwritten_bytes
+from headgate.storage.blobs.spools import SpoolFolder, name_source
 from headgate.storage.database import Database
 
 TOTAL = 100 * GIB
@@ -45,14 +45,23 @@ def test_a_tenth_and_at_least_5_gib_stay_free(total_gib: int, kept_gib: int) -> 
     assert kept_free_bytes(disk, FilesSettings()) == kept_gib * GIB
 
 
-@given(*[st.integers(min_value=0, max_value=2**50)] * 4)
-def test_what_is_written_within_its_reservation_takes_no_room_twice(
-    free: int, kept: int, reserved: int, written: int
+@given(
+    st.dictionaries(st.sampled_from(["a", "a/1", "b", "c"]), st.integers(0, 100)),
+    st.dictionaries(st.sampled_from(["a", "a/1", "a/1/x", "a2", "b/1", "b/2", "d"]), st.integers(0, 100)),
+)
+def test_what_is_written_counts_once_and_for_its_own_reservation_alone(
+    reserved: dict[str, int], spooled: dict[str, int]
 ) -> None:
-    written = min(written, reserved)
-    before = Room(DiskUse(2**51, free + written), kept, reserved, 0)
-    after = Room(DiskUse(2**51, free), kept, reserved, written)
-    assert before.left_bytes == after.left_bytes
+    left = unwritten_bytes(reserved, {name_source(key): size for key, size in spooled.items()})
+    owners = {key: _owner(key, reserved) for key in spooled}
+    for key, size in reserved.items():
+        written = sum(spooled[spool] for spool, owner in owners.items() if owner == key)
+        assert left[key] == max(0, size - written)
+
+
+def _owner(spool: str, reserved: dict[str, int]) -> str | None:
+    above = [key for key in reserved if spool == key or spool.startswith(f"{key}/")]
+    return max(above, key=len, default=None)
 
 
 async def test_a_reservation_takes_room_until_it_is_given_back(database: Database, room: DiskRoom) -> None:
@@ -82,12 +91,26 @@ async def test_asking_again_changes_a_reservation(room: DiskRoom) -> None:
 
 async def test_spools_count_towards_what_was_reserved_for_them(room: DiskRoom, spools: SpoolFolder) -> None:
     await room.reserve("set", 50_000)
-    async with await spools.open("a", version="1") as spool:
+    async with await spools.open("set/2", version="1") as spool:
         await spool.append(b"x" * 20_000)
         await spool.flush()
-        measured = await room.measure()
-        assert (measured.reserved_bytes, measured.spooled_bytes) == (50_000, 20_000)
-        assert measured.left_bytes == ROOM - 30_000
+        assert (await room.measure()).left_bytes == ROOM - 30_000
+
+
+async def test_spools_of_others_take_nothing_off_a_reservation(room: DiskRoom, spools: SpoolFolder) -> None:
+    await room.reserve("set", 50_000)
+    async with await spools.open("left over", version="1") as spool:
+        await spool.append(b"x" * 20_000)
+        await spool.flush()
+        assert (await room.measure()).left_bytes == ROOM - 50_000
+
+
+async def test_what_is_there_already_needs_no_room(room: DiskRoom, spools: SpoolFolder) -> None:
+    async with await spools.open("set/1", version="1") as spool:
+        await spool.append(b"x" * 20_000)
+        await spool.flush()
+        await room.reserve("set", ROOM + 20_000)
+        assert (await room.measure()).left_bytes == 0
 
 
 async def test_what_is_not_renewed_is_free_again(database: Database, room: DiskRoom) -> None:

@@ -318,8 +318,8 @@ async def test_the_room_of_spools_is_counted_once(spools: SpoolFolder, disk: Dis
         for each in (spool, other):
             await each.append(b"x" * 10_000)
             await each.finish()
-        assert await spools.get_used_bytes() == 20_000
+        assert await spools.get_sizes() == {"a": 10_000, "b": 10_000}
         await _put(disk, spool)
-        assert await spools.get_used_bytes() == 10_000
+        assert await spools.get_sizes() == {"a": 0, "b": 10_000}
         await other.discard()
-        assert await spools.get_used_bytes() == 0
+        assert await spools.get_sizes() == {"a": 0}

@@ -24,6 +24,8 @@ from headgate.storage.blobs.store import (
 from headgate.storage.blobs.threads import Threads
 
 MARK = "headgate-store"
+SYNCS_TOGETHER = 2
+"""Syncs at the same time share what the file system writes; fewer than this are not worth a thread."""
 _PROBE = "headgate-check"
 _PART = ".part"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -32,12 +34,12 @@ _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EML
 
 
 class DiskStore:
-    """Objects as files in folders of two levels."""
+    """Objects as files in 256 folders."""
 
     def __init__(self, folder: Path, *, threads: int = 8) -> None:
         self._folder = folder
         self._threads = Threads("blobs", size=threads)
-        self._durable: set[str] = set()
+        self._durable: set[Path] = set()
         """Folders whose own entries this process has synced; another process may not have come that far."""
 
     @property
@@ -55,17 +57,17 @@ class DiskStore:
         made = [upload for upload in uploads if upload.object_name not in failed]
         paths = [self._path(upload.object_name) for upload in made]
         # The order does not matter: nothing reads the objects before their rows are committed.
-        folders = sorted({folder for upload in made for folder in self._to_sync(upload.object_name)})
-        shares = [paths[n :: self._threads.size] for n in range(self._threads.size)]
-        shares += [folders[n :: self._threads.size] for n in range(self._threads.size)]
+        to_sync = [*paths, *sorted({folder for path in paths for folder in self._to_sync(path)})]
+        shares = min(self._threads.size, -(-len(to_sync) // SYNCS_TOGETHER))
         errors = await asyncio.gather(
-            *(self._threads.run(_sync_all, share) for share in shares if share), return_exceptions=True
+            *(self._threads.run(_sync_all, to_sync[share::shares]) for share in range(shares)),
+            return_exceptions=True,
         )
         for error in errors:
             if isinstance(error, BaseException):
                 # One sync stands for several objects, so none of them is sure to be durable.
                 return failed | {upload.object_name: _explained(error, self._folder) for upload in made}
-        self._durable.update(prefix for upload in made for prefix in _prefixes(upload.object_name))
+        self._durable.update(path.parent for path in paths)
         return failed
 
     async def read(self, name: str, *, start: int, end: int) -> AsyncGenerator[bytes, None]:
@@ -113,13 +115,10 @@ class DiskStore:
             raise ValueError(f"not the name of an object: {name!r}")
         return self._folder / name
 
-    def _to_sync(self, name: str) -> Iterator[Path]:
-        """Yield the folders to sync for a new object: its own, and those above that may be new."""
-        outer, inner = _prefixes(name)
-        yield self._folder / inner
-        if inner not in self._durable:
-            yield self._folder / outer
-        if outer not in self._durable:
+    def _to_sync(self, path: Path) -> Iterator[Path]:
+        """Yield the folders to sync for a new object: its own, and the one above if its own may be new."""
+        yield path.parent
+        if path.parent not in self._durable:
             yield self._folder
 
     def _place_all(self, uploads: Sequence[Upload]) -> dict[str, Exception]:
@@ -137,7 +136,6 @@ class DiskStore:
             _link(upload.path, target)
         except FileNotFoundError:
             # The store's own folder is never made here: it would appear where a disk is not mounted.
-            target.parent.parent.mkdir(exist_ok=True)
             target.parent.mkdir(exist_ok=True)
             _link(upload.path, target)
 
@@ -222,11 +220,6 @@ def _copy(source: Path, target: Path) -> None:
         raise
 
 
-def _prefixes(name: str) -> tuple[str, str]:
-    """Return the two folders that an object is in, one inside the other."""
-    return name[:2], name[:5]
-
-
 def _sync_all(paths: Sequence[Path]) -> None:
     for path in paths:
         _sync(path)
@@ -251,8 +244,8 @@ def _folders_in(folder: Path) -> list[Path]:
 
 
 def _names_in(folder: Path) -> list[str]:
-    """Return the objects under a first-level folder; a copy that was broken off counts as its object."""
-    paths = (path.relative_to(folder.parent).as_posix() for path in folder.glob("*/*"))
+    """Return the objects in one of the folders; a copy that was broken off counts as its object."""
+    paths = (f"{folder.name}/{path.name}" for path in folder.iterdir())
     return sorted({name for path in paths if is_object_name(name := path.removesuffix(_PART))})
 
 

@@ -1,25 +1,26 @@
 """Room on the disk: how much may still be written, and room that is promised before the first byte.
 
-A reservation is for what is to be written, so the spools that are being written count towards it. It is held
-by a lease: what is not renewed is free again.
+A reservation is for what is to be written. The spools of its key, and of keys below it (`set` and `set/2`),
+count towards it. It is held by a lease: what is not renewed is free again.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from headgate.domain.errors import Transient
 from headgate.kernel.files_settings import GIB, FilesSettings
-from headgate.storage.blobs.spools import SpoolFolder
+from headgate.storage.blobs.spools import SpoolFolder, name_source
 from headgate.storage.database import Database, Tx
 from headgate.storage.queries import load_queries
 
 Q = load_queries(__name__)
 
 RESERVATION_TTL_S = 900.0
+_BELOW = name_source("/")
 
 
 class NoRoom(Transient):
@@ -28,6 +29,12 @@ class NoRoom(Transient):
     def __init__(self, message: str, *, missing_bytes: int) -> None:
         super().__init__(message)
         self.missing_bytes = missing_bytes
+
+
+@dataclass(frozen=True)
+class _Reserved:
+    key: str
+    size_bytes: int
 
 
 @dataclass(frozen=True)
@@ -44,14 +51,26 @@ class Room:
 
     disk: DiskUse
     kept_free_bytes: int
-    reserved_bytes: int
-    spooled_bytes: int
+    promised_bytes: int
+    """What reservations will still take."""
 
     @property
     def left_bytes(self) -> int:
         """What may still be reserved; below zero if the disk is fuller than it may be."""
-        outstanding = max(0, self.reserved_bytes - self.spooled_bytes)
-        return self.disk.free_bytes - self.kept_free_bytes - outstanding
+        return self.disk.free_bytes - self.kept_free_bytes - self.promised_bytes
+
+
+def unwritten_bytes(reserved: Mapping[str, int], spooled: Mapping[str, int]) -> dict[str, int]:
+    """Return what is still to be written of each reservation; `spooled` are sizes by `name_source`."""
+    keys = {name_source(key): key for key in reserved}
+    left = dict(reserved)
+    for name, size_bytes in spooled.items():
+        parts = name.split(_BELOW)
+        for count in range(len(parts), 0, -1):
+            if (key := keys.get(_BELOW.join(parts[:count]))) is not None:
+                left[key] = max(0, left[key] - size_bytes)
+                break
+    return left
 
 
 def kept_free_bytes(disk: DiskUse, settings: FilesSettings) -> int:
@@ -73,9 +92,10 @@ class DiskRoom:
 
     async def measure(self) -> Room:
         """Return what may be written now."""
+        spooled, uses = await self._spools.get_sizes(), await self._get_uses()
         async with self._database.autocommit() as tx:
-            reserved = await tx.value(Q["get_reserved"], machine=self._spools.machine, but="")
-        return _tightest(await self._measure(), reserved)
+            reserved = await self._list_reserved(tx)
+        return self._tightest(uses, sum(unwritten_bytes(reserved, spooled).values()))
 
     async def reserve(self, key: str, size_bytes: int) -> None:
         """Promise room to what has this key, or change how much; raise `NoRoom` if there is too little.
@@ -83,17 +103,18 @@ class DiskRoom:
         Asking again renews it.
         """
         machine = self._spools.machine
-        disks = await self._measure()
+        spooled, uses = await self._spools.get_sizes(), await self._get_uses()
         async with self._database.transaction() as tx:
             # Two that reserve at once must not both get the last room.
             await tx.execute(Q["lock_room"], machine=machine)
             await tx.execute(Q["delete_expired"])
-            others = await tx.value(Q["get_reserved"], machine=machine, but=key)
-            room = _tightest(disks, others)
-            if size_bytes > room.left_bytes:
+            wanted = unwritten_bytes(await self._list_reserved(tx) | {key: size_bytes}, spooled)
+            needed = wanted.pop(key)
+            room = self._tightest(uses, sum(wanted.values()))
+            if needed > room.left_bytes:
                 raise NoRoom(
-                    f"{size_bytes} bytes do not fit: only {max(0, room.left_bytes)} may be written.",
-                    missing_bytes=size_bytes - room.left_bytes,
+                    f"{needed} bytes do not fit: only {max(0, room.left_bytes)} may be written.",
+                    missing_bytes=needed - room.left_bytes,
                 )
             await tx.execute(
                 Q["upsert_reservation"],
@@ -121,17 +142,16 @@ class DiskRoom:
         """Give back all room of these keys."""
         await tx.execute(Q["delete_reservations"], machine=self._spools.machine, keys=list(keys))
 
-    async def _measure(self) -> list[Room]:
-        """Return the room on each disk, without what is reserved."""
-        spooled = await self._spools.get_used_bytes()
-        uses = [await self._spools.threads.run(_use_of, folder) for folder in self._folders]
-        return [Room(use, kept_free_bytes(use, self._settings), 0, spooled) for use in uses]
+    async def _list_reserved(self, tx: Tx) -> dict[str, int]:
+        rows = await tx.all(_Reserved, Q["list_reserved"], machine=self._spools.machine)
+        return {row.key: row.size_bytes for row in rows}
 
+    async def _get_uses(self) -> list[DiskUse]:
+        return [await self._spools.threads.run(_use_of, folder) for folder in self._folders]
 
-def _tightest(disks: Sequence[Room], reserved_bytes: int) -> Room:
-    return min(
-        (replace(disk, reserved_bytes=reserved_bytes) for disk in disks), key=lambda room: room.left_bytes
-    )
+    def _tightest(self, uses: Sequence[DiskUse], promised_bytes: int) -> Room:
+        rooms = (Room(use, kept_free_bytes(use, self._settings), promised_bytes) for use in uses)
+        return min(rooms, key=lambda room: room.left_bytes)
 
 
 def _use_of(folder: Path) -> DiskUse:

@@ -2,10 +2,9 @@
 -- For one machine at a time, until the end of the transaction.
 select pg_advisory_xact_lock(7421, hashtext(%(machine)s))
 
--- name: get_reserved
--- What is promised to others than this key.
-select coalesce(sum(size_bytes), 0)::bigint from room_reservation
-where machine = %(machine)s and key <> %(but)s and expires_at > headgate_real_now()
+-- name: list_reserved
+-- What is promised on a machine.
+select key, size_bytes from room_reservation where machine = %(machine)s and expires_at > headgate_real_now()
 
 -- name: upsert_reservation
 -- Once for a key, renewed when asked for again.

@@ -60,6 +60,7 @@ class SpoolFile:
         self.sha256: RunningHash = hashlib.sha256()
         self._descriptor = descriptor
         self._failed = False
+        self._has_state = True
         self._state = _state_path(path)
 
     def write(self, chunks: Sequence[bytes]) -> None:
@@ -86,6 +87,7 @@ class SpoolFile:
 
     def note_synced(self, length: int) -> None:
         """Note how much is durable; somebody may have synced the file under another name."""
+        self._has_state = True
         text = f"{length:{_LENGTH_DIGITS}d}\n{self.version}"
         descriptor = os.open(self._state, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -95,31 +97,36 @@ class SpoolFile:
 
     def restart(self) -> None:
         """Begin again with nothing; what the old file became under another name is left alone."""
-        self._state.unlink(missing_ok=True)
-        if os.fstat(self._descriptor).st_nlink > 1:
+        if self._has_state:
+            self._state.unlink(missing_ok=True)
+            self._has_state = False
+        status = os.fstat(self._descriptor)
+        if status.st_nlink > 1:
             self._replace(0)
-        else:
+        elif status.st_size:
             os.truncate(self._descriptor, 0)
             os.lseek(self._descriptor, 0, os.SEEK_SET)
         self.length = self.sync_begun = 0
         self.sha256 = hashlib.sha256()
         self._failed = False
 
-    def resume(self, remembered: Remembered | None) -> None:
-        """Go on after what is durable and of the same version; otherwise begin again."""
+    def resume(self, remembered: Remembered | None) -> bool:
+        """Go on after what is durable and of the same version, or begin again; tell whether it is hashed."""
         length = self._read_state()
         status = os.fstat(self._descriptor)
         if length is None or length > status.st_size or (status.st_nlink > 1 and length < status.st_size):
             self.restart()
-            return
+            return True
         if length < status.st_size:
             os.truncate(self._descriptor, length)
         self.length = self.sync_begun = length
         if remembered is not None and remembered == self._remember(remembered.sha256):
             self.sha256 = remembered.sha256
+            hashed = True
         else:
-            self._hash_again(length)
+            hashed = length == 0
         os.lseek(self._descriptor, length, os.SEEK_SET)
+        return hashed
 
     def close(self) -> Remembered | None:
         """Let others have it, and return what spares a second hashing."""
@@ -131,22 +138,28 @@ class SpoolFile:
     def discard(self) -> None:
         """Remove the spool; an object that shares its content stays."""
         self.path.unlink(missing_ok=True)
-        self._state.unlink(missing_ok=True)
+        if self._has_state:
+            self._state.unlink(missing_ok=True)
         os.close(self._descriptor)
 
     def _read_state(self) -> int | None:
         """Return the durable length of this version, if there is any."""
-        with suppress(FileNotFoundError, ValueError):
+        try:
             length, _, version = self._state.read_text("utf-8").partition("\n")
-            if version == self.version:
-                return int(length)
+            return int(length) if version == self.version else None
+        except FileNotFoundError:
+            self._has_state = False
+        except ValueError:
+            pass
         return None
 
     def _remember(self, sha256: RunningHash) -> Remembered:
         status = os.fstat(self._descriptor)
         return Remembered(self.version, self.length, status.st_ino, status.st_mtime_ns, sha256)
 
-    def _hash_again(self, length: int) -> None:
+    def hash_again(self) -> None:
+        """Hash what is there already."""
+        length = self.length
         buffer = memoryview(bytearray(min(_REREAD_BYTES, max(length, 1))))
         self.sha256 = hashlib.sha256()
         offset = 0
@@ -170,15 +183,14 @@ class SpoolFile:
         self._descriptor = descriptor
 
 
-def open_spool_file(path: Path, *, version: str, remembered: Remembered | None) -> SpoolFile:
-    """Open and lock a spool, where it was left if that can be relied on."""
+def open_spool_file(path: Path, *, version: str, remembered: Remembered | None) -> tuple[SpoolFile, bool]:
+    """Open and lock a spool, where it was left if that can be relied on; tell whether it is hashed, too."""
     file = SpoolFile(path, _lock(path), version=version)
     try:
-        file.resume(remembered)
+        return file, file.resume(remembered)
     except BaseException:
         file.close()
         raise
-    return file
 
 
 def remove_if_free(path: Path) -> int:

@@ -29,6 +29,8 @@ BATCH_BYTES = 2**19
 Few enough bytes to be in the processor's cache still: four MiB took twice as long.
 """
 BATCH_CHUNKS = 512
+SHORT_BYTES = 2**16
+"""To write this much takes about as long as to wake a thread."""
 SYNC_EVERY_BYTES = 64 * 2**20
 _MAX_NAME_LENGTH = 150
 _MAX_REMEMBERED = 1_000
@@ -124,7 +126,7 @@ class Spool:
             return
         self._open = False
         await self._settle(ignore_errors=True)
-        await self._folder.threads.run(self._file.discard)
+        await self._folder.threads.run_short(self._file.discard)
 
     async def __aenter__(self) -> Self:
         return self
@@ -140,8 +142,11 @@ class Spool:
     async def _hand_over(self) -> None:
         """Give the pending chunks to a thread once it has written the ones before."""
         await _wait_for(self._writing)
-        pending, self._pending, self._pending_bytes = self._pending, [], 0
-        self._writing = self._folder.threads.start(self._file.write, pending)
+        pending, pending_bytes = self._pending, self._pending_bytes
+        self._pending, self._pending_bytes = [], 0
+        threads = self._folder.threads
+        start = threads.start_short if pending_bytes <= SHORT_BYTES else threads.start
+        self._writing = start(self._file.write, pending)
         if self._file.length - self._file.sync_begun >= self._folder.sync_every_bytes:
             await _wait_for(self._syncing)
             self._syncing = self._folder.threads.start(self._file.sync)
@@ -179,18 +184,20 @@ class SpoolFolder:
 
     async def open(self, key: str, *, version: str) -> Spool:
         """Open the spool of a source where it was left, or anew if the version of the source is another."""
-        path = self._folder / f"{quote(self._machine, safe='')}@{_shorten(key)}"
+        path = self._folder / f"{quote(self._machine, safe='')}@{name_source(key)}"
         remembered = self._remembered.pop(path, None)
-        file = await self.threads.run(self._open, path, version, remembered)
+        file, hashed = await self.threads.run_short(self._open, path, version, remembered)
+        if not hashed:
+            await self.threads.run(file.hash_again)
         return Spool(self, file)
 
     async def clean_up(self, wanted: Iterable[str]) -> int:
         """Remove what was left behind, but for the sources that are wanted still; return the bytes freed."""
-        return await self.threads.run(self._clean_up, {_shorten(key) for key in wanted})
+        return await self.threads.run(self._clean_up, {name_source(key) for key in wanted})
 
-    async def get_used_bytes(self) -> int:
-        """Return how much room the spools take that nothing else takes too."""
-        return await self.threads.run(self._used_bytes)
+    async def get_sizes(self) -> dict[str, int]:
+        """Return what the spools of this machine take by `name_source`, without what objects share."""
+        return await self.threads.run(self._sizes)
 
     def remember(self, path: Path, remembered: Remembered | None) -> None:
         """Keep what spares a second hashing, of the latest spools."""
@@ -202,9 +209,12 @@ class SpoolFolder:
     async def close(self) -> None:
         self.threads.close()
 
-    def _open(self, path: Path, version: str, remembered: Remembered | None) -> SpoolFile:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return open_spool_file(path, version=version, remembered=remembered)
+    def _open(self, path: Path, version: str, remembered: Remembered | None) -> tuple[SpoolFile, bool]:
+        try:
+            return open_spool_file(path, version=version, remembered=remembered)
+        except FileNotFoundError:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return open_spool_file(path, version=version, remembered=remembered)
 
     def _clean_up(self, wanted: Collection[str]) -> int:
         freed = 0
@@ -217,21 +227,24 @@ class SpoolFolder:
                 path.unlink(missing_ok=True)
         return freed
 
-    def _used_bytes(self) -> int:
-        used = 0
+    def _sizes(self) -> dict[str, int]:
+        sizes: dict[str, int] = {}
         for path in self._list_files():
+            machine, _, name = path.name.partition("@")
+            if machine != quote(self._machine, safe="") or "@" in name:
+                continue
             with suppress(FileNotFoundError):
                 status = path.stat()
-                used += status.st_size if status.st_nlink == 1 else 0
-        return used
+                sizes[name] = status.st_size if status.st_nlink == 1 else 0
+        return sizes
 
     def _list_files(self) -> list[Path]:
         """Return spools and what stands beside them; nothing else that may be in the folder."""
         return sorted(path for path in self._folder.glob("*@*") if path.is_file() and not path.is_symlink())
 
 
-def _shorten(key: str) -> str:
-    """Return a key as part of a file's name: readable, or cut short with a hash."""
+def name_source(key: str) -> str:
+    """Return the key of a source as part of a file's name: readable, or cut short with a hash."""
     name = quote(key, safe="")
     if len(name) <= _MAX_NAME_LENGTH:
         return name

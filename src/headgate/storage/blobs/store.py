@@ -18,7 +18,7 @@ from headgate.domain.errors import HeadgateError, Transient, UserError
 CHUNK_BYTES = 2**20
 """How much is read at once; a reader holds a few of them at most."""
 
-_NAME = re.compile(r"(?P<a>[0-9a-f]{2})/(?P<b>[0-9a-f]{2})/(?P=a)(?P=b)[0-9a-f]{60}-[0-9a-f]{32}")
+_NAME = re.compile(r"(?P<folder>[0-9a-f]{2})/(?P=folder)[0-9a-f]{62}-[0-9a-f]{32}")
 
 
 class StoreTrouble(UserError):
@@ -92,9 +92,12 @@ class BlobStore(Protocol):
 
 
 def name_object(sha256: bytes, *, upload_id: UUID) -> str:
-    """Return the name of the object that an upload makes."""
-    digest = sha256.hex()
-    return f"{digest[:2]}/{digest[2:4]}/{digest}-{upload_id.hex}"
+    """Return the name of the object that an upload makes.
+
+    One level of folders: on a disk, a second one costs more than the files in it until it is all there, and
+    256 folders hold millions of files well.
+    """
+    return f"{sha256.hex()[:2]}/{sha256.hex()}-{upload_id.hex}"
 
 
 def is_object_name(name: str) -> bool:

@@ -102,7 +102,9 @@ class BlobWriter:
             failed = await self._store.put(uploads)
         made = [intent for intent in intents if intent.object_name not in failed]
         for intent in made:
-            await spools[intent.sha256].note_stored()
+            # To fetch a small file once more costs less than a note for each.
+            if intent.size_bytes > SMALL_BYTES:
+                await spools[intent.sha256].note_stored()
         settled = await self._settle([intent.id for intent in made]) if made else {}
         await self._delete_duplicates([each.duplicate for each in settled.values() if each.duplicate])
         return {intent.sha256: _outcome(intent, failed, settled) for intent in intents}

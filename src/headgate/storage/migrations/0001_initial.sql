@@ -1787,7 +1787,7 @@ create table blob (
     id uuid primary key,
     sha256 bytea not null unique check (octet_length(sha256) = 32),
     size_bytes bigint not null check (size_bytes >= 0),
-    -- `ab/cd/<sha256>-<upload id>`, never used again.
+    -- `ab/<sha256>-<upload id>`, never used again.
     object_name text collate "C" not null unique,
     created_at timestamptz not null,
     -- Since when the collector has seen nothing that refers to it.
