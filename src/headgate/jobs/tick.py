@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from headgate.domain.errors import Transient
@@ -24,6 +25,7 @@ from headgate.storage.errors import Refused
 from headgate.storage.jobs import dead_letters, engine
 from headgate.storage.jobs.clock_repair import ClockSteps, repair_clock_rewind
 from headgate.storage.lanes import breakers
+from headgate.storage.together import ask_together
 
 log = get_logger("jobs")
 
@@ -75,17 +77,22 @@ class Tick:
         """Wake due rows of kinds, all in one transaction; return the kinds that may have more."""
         async with self.database.transaction() as tx:
             queued = await engine.count_queued(tx, [kind.name for kind in kinds], most=MAX_QUEUED)
+            asking = [
+                (kind, kind.rows, min(MAX_QUEUED - waiting, DUE_AT_ONCE))
+                for kind, waiting in zip(kinds, queued, strict=True)
+                if kind.rows is not None and waiting < MAX_QUEUED
+            ]
+            found = await ask_together(
+                tx, [partial(rows.list_due, now=now, limit=limit) for _, rows, limit in asking]
+            )
             wakes: list[Wake] = []
             more: list[Kind[Any]] = []
-            for kind, waiting in zip(kinds, queued, strict=True):
-                if kind.rows is not None and waiting < MAX_QUEUED:
-                    limit = min(MAX_QUEUED - waiting, DUE_AT_ONCE)
-                    due = await kind.rows.list_due(tx, now=now, limit=limit)
-                    if len(due) == limit:
-                        more.append(kind)
-                    wakes += [
-                        one if isinstance(one, Wake) else Wake(kind.name, one, kind.priority) for one in due
-                    ]
+            for (kind, _, limit), due in zip(asking, found, strict=True):
+                if len(due) == limit:
+                    more.append(kind)
+                wakes += [
+                    one if isinstance(one, Wake) else Wake(kind.name, one, kind.priority) for one in due
+                ]
             await enqueue(tx, wakes)
         return more
 

@@ -1,0 +1,98 @@
+"""Questions of one transaction that are put to the server as one.
+
+Every asker runs until it waits for a list; then all lists that are waited for are columns of one statement.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
+from typing import Any, LiteralString, NamedTuple, TypeVar, cast
+
+from headgate.storage.database import Parameters, Tx
+from headgate.storage.queries import Query
+
+Answer = TypeVar("Answer")
+
+_PARAMETER = re.compile(r"%\((\w+)\)s")
+
+
+async def ask_together(tx: Tx, askers: Sequence[Callable[[Tx], Awaitable[Answer]]]) -> list[Answer]:
+    """Let askers work in one transaction and return what they return; raise what went wrong first."""
+    shared = _SharedTx(tx, len(askers))
+    answers = await asyncio.gather(*(shared.run_asker(asker) for asker in askers), return_exceptions=True)
+    if shared.error is not None:
+        raise shared.error
+    return cast("list[Answer]", answers)
+
+
+class _Waiting(NamedTuple):
+    query: Query
+    parameters: Parameters
+    answer: asyncio.Future[list[Any]]
+
+
+class _SharedTx(Tx):
+    """A transaction of several askers; only their lists are gathered, everything else is done at once."""
+
+    def __init__(self, tx: Tx, askers: int) -> None:
+        super().__init__(tx.connection)
+        self.error: BaseException | None = None
+        self._running = askers
+        self._waiting: list[_Waiting] = []
+
+    async def run_asker(self, asker: Callable[[Tx], Awaitable[Answer]]) -> Answer:
+        try:
+            return await asker(self)
+        except BaseException as error:
+            self.error = self.error or error
+            raise
+        finally:
+            await self._step_back()
+
+    async def column(self, query: Query, /, **parameters: Any) -> list[Any]:
+        answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(query, parameters, answer))
+        await self._step_back()
+        return await answer
+
+    async def _step_back(self) -> None:
+        """Note that an asker waits or has ended; the last one puts the question."""
+        self._running -= 1
+        if self._running or not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        self._running = len(waiting)
+        try:
+            columns = await self._ask(waiting)
+        except BaseException as error:
+            for each in waiting:
+                each.answer.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            for each, column in zip(waiting, columns, strict=True):
+                each.answer.set_result(column)
+
+    async def _ask(self, waiting: Sequence[_Waiting]) -> Sequence[list[Any]]:
+        parameters = {
+            f"q{place}_{name}": value
+            for place, each in enumerate(waiting)
+            for name, value in each.parameters.items()
+        }
+        cursor = await self.connection.execute(
+            _combine(tuple(each.query.sql for each in waiting)), parameters
+        )
+        return await cursor.fetchone() or ()
+
+
+@lru_cache(maxsize=100)
+def _combine(statements: tuple[LiteralString, ...]) -> LiteralString:
+    """Return one statement with the list of each as a column."""
+    numbered = (
+        _PARAMETER.sub(lambda found, place=place: f"%(q{place}_{found[1]})s", sql)
+        for place, sql in enumerate(statements)
+    )
+    return cast("LiteralString", "select " + ",\n".join(f"array({sql}\n)" for sql in numbered))
