@@ -83,6 +83,18 @@ def test_a_set_posted_backwards_is_one_set() -> None:
     assert shown(assemble(post(*parts(3, 2, 1), *parts(3, 2, 1)))) == ["3 2 1", "6 5 4"]
 
 
+def test_a_last_volume_joins_the_run_that_it_continues() -> None:
+    volumes = post(*parts(1, 2, 3), ("Pack.part1.rar", 700), ("Pack.part2.rar", 700))
+    tails = post(("Pack.part4.rar", 12), ("Pack.part3.rar", 70), start_s=6 * MINUTE, first=6)
+    assert shown(assemble(volumes + tails)) == ["1 2 3 6", "4 5 7"]
+
+
+def test_a_volume_joins_those_posted_with_it_although_it_fills_a_hole_elsewhere() -> None:
+    before = post(*parts(3, 1))
+    volumes = before + post(("Pack.part5.rar", 40), *parts(1, 2), start_s=75 * MINUTE, first=3)
+    assert shown(assemble(volumes)) == ["2 1", "4 5 3"]
+
+
 def test_a_volume_of_another_size_does_not_join() -> None:
     volumes = post(*parts(1, 2, 3), ("Pack.part4.rar", 300))
     assert shown(assemble(volumes)) == ["1 2 3", "4"]
@@ -111,6 +123,10 @@ def test_part1_and_part02_come_from_two_sets() -> None:
         "Pack.part1.rar", "Pack.part02.rar", "Pack.part2.rar", "Pack.part01.rar", "Pack.part10.rar"
     )
     assert shown(assemble(volumes)) == ["1 3", "4 2 5"]
+
+
+def test_part001_and_part10_come_from_two_sets() -> None:
+    assert shown(assemble(post("Pack.part001.rar", "Pack.part10.rar"))) == ["1", "2"]
 
 
 def test_a_topic_keeps_two_sets_apart_that_are_posted_at_once() -> None:
@@ -186,6 +202,13 @@ class TestCopies:
     def test_a_volume_of_another_size_is_no_copy(self) -> None:
         volumes = post(*parts(1, 2, 3, last_mb=40)) + post(("Pack.part2.rar", 94), start_s=DAY, first=4)
         assert shown(assemble(volumes)) == ["1 2 3", "4"]
+
+    def test_a_copy_says_nothing_of_the_sizes_of_a_set(self) -> None:
+        volumes = post(
+            ("Pack.part1.rar", 70), ("Pack.part1.rar", 70), ("Pack.part2.rar", 90), ("Pack.part3.rar", 20)
+        )
+        volumes[:2] = (replace(volume, content_id="c") for volume in volumes[:2])
+        assert shown(assemble(volumes)) == ["1,2 3 4"]
 
     def test_one_content_is_one_volume_however_late_it_comes_again(self) -> None:
         first = [replace(each, content_id=f"c{each.position}") for each in post(*parts(1, 2, 3, last_mb=40))]

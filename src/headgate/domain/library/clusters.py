@@ -84,7 +84,10 @@ class Cluster:
         """Take in another cluster; where both have a number, this one's stays the first source."""
         low, high, _ = _sizes_below(self, other)
         self.low, self.high = low, high
-        self.repeats = self.repeats or other.repeats or not self.sizes.isdisjoint(other.sizes)
+        # A copy of a volume has its size; that does not make it the size of the volumes.
+        copies = not self.size_of.keys().isdisjoint(other.size_of.keys())
+        repeats = not copies and not self.sizes.isdisjoint(other.sizes)
+        self.repeats = self.repeats or other.repeats or repeats
         self.sizes |= other.sizes
         for number, size in other.size_of.items():
             self.size_of.setdefault(number, size)

@@ -8,9 +8,9 @@ join in steps, each of which asks for less, and within a step by closeness, near
     uneven    no two sizes are equal, so they say nothing; a size that repeats refuses what does not fit
 
 Closeness is time, plus a little for every volume between. What it cannot know is in which order a set was
-posted, and whether equal sizes matter more than neighbourhood (two sets posted at once). So the whole is done
-under several readings, and the best is taken: the fewest sets, the fewest missing numbers, the least mixed,
-the shortest. All of it depends on the volumes alone, not on the order in which they were read.
+posted, and whether equal sizes or successive numbers matter more than neighbourhood (two sets posted at
+once). So the whole is done under several readings, and `scoring` picks the least odd one. All of it depends
+on the volumes alone, not on the order in which they were read.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ _STEP_S = 30.0
 _AGAINST = 64.0
 """How much farther a step against the order of posting is: sets posted one right after the other stay apart,
 even if a pause within one is that much longer than the pause between them."""
+_JUMP = 16.0
+"""How much farther other numbers than the next are, under the readings that care."""
 _OTHER_TOPIC = 8.0
 _NEIGHBOURS = range(2, 9)
 """How many sets on either side may take in what joined no neighbour; fewer where there are many sets."""
@@ -62,14 +64,18 @@ _Order = Literal["rising", "any", "falling"]
 class _Reading:
     order: _Order
     same_size_first: bool = False
+    no_jumps: bool = False
+    """Successive numbers count as much closer than others."""
 
 
 _READINGS = (
     _Reading("rising"),
     _Reading("rising", same_size_first=True),
     _Reading("any"),
+    _Reading("rising", no_jumps=True),
     _Reading("falling"),
     _Reading("any", same_size_first=True),
+    _Reading("rising", same_size_first=True, no_jumps=True),
     _Reading("falling", same_size_first=True),
 )
 
@@ -79,6 +85,7 @@ class _Edge(NamedTuple):
 
     distance: float
     rising: bool
+    jumps: bool
     same_size: bool
     left: int
     right: int
@@ -102,7 +109,7 @@ def _best_reading(volumes: Sequence[Volume]) -> list[Cluster]:
     for reading in _READINGS[: max(2, _BUDGET // start.size)]:
         clusters = _join(start.copy(), edges, reading, limit)
         score = score_of(clusters, volumes)
-        if best is None or score < best[0]:
+        if best is None or score.beats(best[0]):
             best = score, clusters
         if score.flawless:
             break
@@ -110,20 +117,23 @@ def _best_reading(volumes: Sequence[Volume]) -> list[Cluster]:
 
 
 def _join(forest: _Forest, edges: Sequence[_Edge], reading: _Reading, limit: Evenness) -> list[Cluster]:
-    ordered = _sort_edges(edges, reading.order)
+    ordered = _sort_edges(edges, reading)
     if reading.same_size_first:
-        forest.join(_sort_edges([edge for edge in edges if edge.same_size], reading.order), EVEN)
+        forest.join(_sort_edges([edge for edge in edges if edge.same_size], reading), EVEN)
     for evenness in STEPS[: limit + 1]:
         ordered = forest.join(ordered, evenness)
     return _fit_remaining(forest.clusters(), limit)
 
 
-def _sort_edges(edges: Iterable[_Edge], order: _Order) -> list[tuple[int, int]]:
-    rising_factor = _AGAINST if order == "falling" else 1.0
-    falling_factor = _AGAINST if order == "rising" else 1.0
+def _sort_edges(edges: Iterable[_Edge], reading: _Reading) -> list[tuple[int, int]]:
+    factors = {
+        (rising, jumps): (_AGAINST if reading.order == against else 1.0)
+        * (_JUMP if jumps and reading.no_jumps else 1.0)
+        for rising, against in ((True, "falling"), (False, "rising"))
+        for jumps in (True, False)
+    }
     costs = sorted(
-        (distance * (rising_factor if rising else falling_factor), left, right)
-        for distance, rising, _, left, right in edges
+        (distance * factors[rising, jumps], left, right) for distance, rising, jumps, _, left, right in edges
     )
     return [(left, right) for _, left, right in costs]
 
@@ -295,8 +305,8 @@ def _edge(volumes: Sequence[Volume], left: int, right: int, gap_s: float) -> _Ed
     distance = gap_s + _STEP_S * (right - left)
     if one.topic != other.topic:
         distance *= _OTHER_TOPIC
-    rising = one.name.number < other.name.number
-    return _Edge(distance, rising, one.size_bytes == other.size_bytes, left, right)
+    step = other.name.number - one.name.number
+    return _Edge(distance, step > 0, abs(step) > 1, one.size_bytes == other.size_bytes, left, right)
 
 
 def _fit_remaining(clusters: list[Cluster], limit: Evenness) -> list[Cluster]:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 from headgate.domain.library.clusters import Cluster
 from headgate.domain.library.volumes import Volume
 
+_SPAN_RATIO = 2.0
+"""A reading whose sets took less than half the time to post beats one with fewer holes."""
+_LEAST_SPAN_S = 900.0
+"""Of a set: whether it took one minute or ten tells nothing."""
 
-class Score(NamedTuple):
+
+@dataclass(frozen=True, slots=True)
+class Score:
     """What speaks against a reading, the gravest first."""
 
     sets: int
@@ -22,24 +28,42 @@ class Score(NamedTuple):
     """Volumes of other sets between the first and the last of a set."""
     turns: int
     """Volumes out of order, be it rising or falling."""
+    incomplete: int
     missing: int
     span_s: float
 
     @property
     def flawless(self) -> bool:
         """Tell whether no other reading can be better; uploads that ran in parallel are out of order."""
-        return not (self.unevenness or self.foreign_tails or self.mixed or self.missing)
+        return not (self.unevenness or self.foreign_tails or self.mixed or self.incomplete)
+
+    def beats(self, other: Score) -> bool:
+        """Tell whether this reading is the more likely one."""
+        if self._grave() != other._grave():
+            return self._grave() < other._grave()
+        shorter, longer = sorted((self.span_s, other.span_s))
+        if longer > _SPAN_RATIO * shorter:
+            return self.span_s == shorter
+        return self._slight() < other._slight()
+
+    def _grave(self) -> tuple[int, ...]:
+        return self.sets, self.unevenness, self.foreign_tails, self.mixed
+
+    def _slight(self) -> tuple[float, ...]:
+        return self.turns, self.incomplete, self.missing, self.span_s
 
 
 def score_of(clusters: Sequence[Cluster], volumes: Sequence[Volume]) -> Score:
+    missing = [cluster.missing for cluster in clusters]
     return Score(
         sets=len(clusters),
         unevenness=sum(cluster.evenness for cluster in clusters),
         foreign_tails=_count_foreign_tails(clusters),
         mixed=sum(cluster.mixed for cluster in clusters),
         turns=sum(_count_turns(cluster, volumes) for cluster in clusters),
-        missing=sum(cluster.missing for cluster in clusters),
-        span_s=sum(cluster.last_s - cluster.first_s for cluster in clusters),
+        incomplete=sum(count > 0 for count in missing),
+        missing=sum(missing),
+        span_s=sum(cluster.last_s - cluster.first_s + _LEAST_SPAN_S for cluster in clusters),
     )
 
 
