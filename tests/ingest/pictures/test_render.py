@@ -198,6 +198,15 @@ def test_the_nearer_triangle_hides_the_farther() -> None:
         assert set(ids.tolist()) == {-1, nearest}
 
 
+def test_the_farthest_and_the_nearest_depth_are_both_drawn() -> None:
+    """At the ends of the range a rounded depth must not spill into its sign."""
+    far, near = _plane([0, 64, 0], [0, 0, 64], [0.0] * 3), _plane([0, 64, 0], [0, 0, 64], [1.0] * 3)
+    for order, nearest in (([far, near], 1), ([near, far], 0)):
+        raster = _raster(np.concatenate(order))
+        assert set(raster.ids.tolist()) == {-1, nearest}
+        assert raster.nearness.max() == pytest.approx(1)
+
+
 def test_triangles_that_cross_each_show_their_nearer_half() -> None:
     one = _plane([0, 128, 0], [0, 0, 128], [0.1, 0.9, 0.1])
     other = _plane([0, 128, 0], [0, 0, 128], [0.5, 0.5, 0.5])
