@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -37,7 +39,7 @@ from headgate.storage.blobs.disk import DiskStore
 from headgate.storage.blobs.intents import give_up_expired
 from headgate.storage.blobs.opening import claim_store, open_store
 from headgate.storage.blobs.spools import SpoolFolder
-from headgate.storage.blobs.store import BlobStore, StoreAway, StoreTrouble, Upload
+from headgate.storage.blobs.store import BlobStore, NotDurable, StoreAway, StoreTrouble, Upload
 from headgate.storage.blobs.writer import SMALL_BYTES, UploadGivenUp
 from headgate.storage.database import Database, Tx
 
@@ -160,6 +162,25 @@ async def test_what_fails_is_not_there_and_others_of_its_batch_are(
     assert isinstance(results[1], StoreAway)
     assert [results[0]] == await list_blobs(database)
     assert await store_content(make_writer(database, disk), spools, b"bad") in await list_blobs(database)
+
+
+async def test_a_file_that_could_not_be_synced_is_not_trusted_again(
+    database: Database, disk: DiskStore, spools: SpoolFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a failed sync the next one succeeds, whether or not the bytes are on the disk."""
+    spool = await spool_of(spools, "a", b"content")
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", _refuse_to_sync)
+        with pytest.raises(NotDurable):
+            await make_writer(database, disk).store(spool)
+    assert (spool.length, await list_blobs(database)) == (0, [])
+    await spool.append(b"content")
+    await spool.finish(size_bytes=7)
+    assert await content_of(disk, await make_writer(database, disk).store(spool)) == b"content"
+
+
+def _refuse_to_sync(descriptor: int) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 class _SlowStore(DiskStore):

@@ -10,10 +10,11 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from headgate.domain.errors import HeadgateError, UserError
+from headgate.domain.errors import UserError
 from headgate.storage.blobs.store import (
     CHUNK_BYTES,
     DiskFull,
+    NotDurable,
     ObjectDamaged,
     ObjectMissing,
     StoreAway,
@@ -66,7 +67,8 @@ class DiskStore:
         for error in errors:
             if isinstance(error, BaseException):
                 # One sync stands for several objects, so none of them is sure to be durable.
-                return failed | {upload.object_name: _explained(error, self._folder) for upload in made}
+                reason = NotDurable(f"{self._folder} could not be synced: {error}")
+                return failed | {upload.object_name: reason for upload in made}
         self._durable.update(path.parent for path in paths)
         return failed
 
@@ -186,11 +188,9 @@ def explain_folder_error(error: OSError, folder: Path) -> UserError:
     )
 
 
-def _explained(error: BaseException, folder: Path) -> Exception:
+def _explained(error: OSError, folder: Path) -> Exception:
     """Return what an error of the disk means to an upload."""
-    if isinstance(error, HeadgateError):
-        return error
-    if isinstance(error, OSError) and error.errno in _FULL:
+    if error.errno in _FULL:
         return DiskFull(f"The disk of {folder} is full.")
     return StoreAway(f"{folder} could not be written: {error}")
 

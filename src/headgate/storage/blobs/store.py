@@ -29,6 +29,10 @@ class StoreAway(Transient):
     """The store does not answer, or refused this once."""
 
 
+class NotDurable(StoreAway):
+    """A sync failed. The system may have dropped what it could not write, so the file is not used again."""
+
+
 class DiskFull(Transient):
     """There is no room left for what was to be written."""
 

@@ -28,7 +28,7 @@ from headgate.storage.blobs.intents import (
     settle_uploads,
 )
 from headgate.storage.blobs.spools import Spool
-from headgate.storage.blobs.store import BlobStore, StoreAway, Upload, name_object
+from headgate.storage.blobs.store import BlobStore, NotDurable, StoreAway, Upload, name_object
 from headgate.storage.database import Database
 from headgate.storage.errors import DatabaseAway
 from headgate.storage.gathering import Gatherer
@@ -79,7 +79,8 @@ class BlobWriter:
         return [outcome.get() for outcome in await self._store_all(spools)]
 
     async def _store_all(self, spools: Sequence[Spool]) -> list[_Outcome]:
-        by_hash = {spool.sha256: spool for spool in spools}
+        hashes = [spool.sha256 for spool in spools]
+        by_hash = dict(zip(hashes, spools, strict=True))
         intents = {sha256: self._intend(sha256, spool) for sha256, spool in by_hash.items()}
         async with self._database.autocommit() as tx:
             known = await begin_uploads(tx, list(intents.values()))
@@ -87,7 +88,7 @@ class BlobWriter:
         fresh = [intent for sha256, intent in intents.items() if sha256 not in outcomes]
         if fresh:
             outcomes |= await self._upload(fresh, by_hash)
-        return [outcomes[spool.sha256] for spool in spools]
+        return [outcomes[sha256] for sha256 in hashes]
 
     def _intend(self, sha256: bytes, spool: Spool) -> Intent:
         upload_id = self._ids.new()
@@ -100,6 +101,9 @@ class BlobWriter:
         ]
         async with self._kept_alive([intent.id for intent in intents]):
             failed = await self._store.put(uploads)
+        for intent in intents:
+            if isinstance(failed.get(intent.object_name), NotDurable):
+                await spools[intent.sha256].restart()
         made = [intent for intent in intents if intent.object_name not in failed]
         for intent in made:
             # To fetch a small file once more costs less than a note for each.
