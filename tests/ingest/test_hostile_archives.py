@@ -163,7 +163,7 @@ def _bomb(size: int, *, announced: int | None = None) -> bytes:
 
 
 async def test_a_bomb_is_listed_and_never_unpacked(archives: Archives, tmp_path: Path) -> None:
-    volumes = store(tmp_path, [_bomb(200 * MIB)])
+    volumes = store(tmp_path, [_bomb(80 * MIB)])
     listing = await archives.list_contents(volumes)
     assert (len(listing.entries), listing.problems) == (1, ("suspicious_ratio",))
     output = tmp_path / "out"
@@ -175,17 +175,17 @@ async def test_a_bomb_is_listed_and_never_unpacked(archives: Archives, tmp_path:
 async def test_a_bomb_that_lies_about_its_size_is_stopped_at_what_it_announced(
     archives: Archives, tmp_path: Path
 ) -> None:
-    done = await archives.extract(store(tmp_path, [_bomb(200 * MIB, announced=MIB)]), 0, tmp_path / "out")
+    done = await archives.extract(store(tmp_path, [_bomb(80 * MIB, announced=MIB)]), 0, tmp_path / "out")
     assert done.problem == "damaged"
     assert (tmp_path / "out").stat().st_size <= MIB
 
 
 async def test_a_packed_tar_that_is_a_bomb_is_not_read_to_its_end(archives: Archives, tmp_path: Path) -> None:
-    small = tar_of({"first": b"1", "zeros": bytes(200 * MIB), "last": b"3"})
+    small = tar_of({"first": b"1", "zeros": bytes(80 * MIB), "last": b"3"})
     listing = await archives.list_contents(store(tmp_path, [gzip.compress(small)]))
     assert [entry.path for entry in listing.entries] == ["first", "zeros"]
     assert listing.problems == ("suspicious_ratio",)
-    alone = await archives.list_contents(store(tmp_path, [gzip.compress(bytes(200 * MIB))]), name="zeros.gz")
+    alone = await archives.list_contents(store(tmp_path, [gzip.compress(bytes(80 * MIB))]), name="zeros.gz")
     assert (alone.entries[0].size_bytes, alone.problems) == (None, ("suspicious_ratio",))
 
 
@@ -193,7 +193,7 @@ async def test_an_archive_of_archives_is_opened_one_level_and_on_request_alone(
     archives: Archives, tmp_path: Path
 ) -> None:
     """As in 42.zip: each level holds sixteen of the next."""
-    whole = _bomb(100 * MIB)
+    whole = _bomb(20 * MIB)
     for level in range(4):
         whole = zip_of({f"level {level}/{n}.zip": whole for n in range(16)})
     volumes = store(tmp_path, [whole])
@@ -271,9 +271,9 @@ async def test_a_listing_that_takes_too_long_ends_with_what_it_has(tmp_path: Pat
 
 async def test_no_archive_holds_a_process_longer_than_its_limit(tmp_path: Path) -> None:
     """Without the reader's own deadline, the kill from outside ends it."""
-    slow = lzma.compress(bytes(900 * MIB), preset=0)
+    slow = lzma.compress(bytes(100 * MIB), preset=0)
     limits = ContentLimits(max_read_s=1e9, max_ratio=1e9)
-    task = replace(LIST, limits=replace(LIST.limits, wall_s=0.1))
+    task = replace(LIST, limits=replace(LIST.limits, wall_s=0.02))
     async with Sandbox(size=1, modules=[TASKS]) as sandbox:
         listing = await Archives(sandbox, limits=limits, list_task=task).list_contents(
             store(tmp_path, [slow])

@@ -6,9 +6,12 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvloop
 
 from headgate.domain.errors import Transient
 from headgate.ingest.sandbox.pool import Sandbox
@@ -132,14 +135,18 @@ async def test_what_libraries_print_does_not_end_up_between_frames(sandbox: Sand
     assert await sandbox.run(drill("print_something"), []) == Answer("done")
 
 
-async def test_a_process_inherits_neither_descriptors_nor_variables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_a_process_inherits_neither_descriptors_nor_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[[Any], Answer | Failed]
 ) -> None:
+    async def describe() -> Answer | Failed:
+        async with Sandbox(size=1, environment={"PYTHONPATH": str(HERE)}) as sandbox:
+            return await sandbox.run(drill("describe_itself"), [])
+
     monkeypatch.setenv("HEADGATE_SECRET", "hunter2")
     with (tmp_path / "secret").open("w") as secret:
         os.set_inheritable(secret.fileno(), True)
-        async with Sandbox(size=1, environment={"PYTHONPATH": str(HERE)}) as sandbox:
-            result = await sandbox.run(drill("describe_itself"), [])
+        result = run(describe())
     assert isinstance(result, Answer)
     # Three standard streams, and the copy of stdout that answers go to.
     assert result.value["descriptors"] == [0, 1, 2, 3]

@@ -16,6 +16,7 @@ from headgate.domain.library.volume_headers import (
     prove_set,
     read_volume,
 )
+from headgate.domain.library.volumes import ZIP_NUMBER
 from headgate.testing.rar_writer import write_rar
 
 PROVABLE = ["z01 + zip", "zip.001", "7z.001", "part1.rar"]
@@ -47,6 +48,20 @@ def test_a_whole_set_is_proven_and_every_lesser_one_is_not(tmp_path: Path, kind:
         proof = prove_set(without(volumes, number))
         assert proof.state in {"incomplete", "unknown"}, number
         assert proof.total_volumes in {None, len(volumes)}, number
+
+
+def test_the_zip_of_a_split_zip_need_not_be_numbered(tmp_path: Path) -> None:
+    *others, last = samples(SETS["z01 + zip"](tmp_path)).values()
+    numbered = {**dict(enumerate(others, start=1)), ZIP_NUMBER: last}
+    assert prove_set(numbered) == SetProof("complete", "last_volume_there", len(others) + 1)
+    assert prove_set(without(numbered, 2)) == SetProof("incomplete", "volumes_missing", len(others) + 1)
+    assert prove_set({ZIP_NUMBER: last}).total_volumes == len(others) + 1
+
+
+def test_an_archive_of_its_own_is_no_volume_of_a_set(tmp_path: Path) -> None:
+    first, *_ = samples(SETS["z01 + zip"](tmp_path)).values()
+    alone = sample(zip_of({"other": b""}))
+    assert prove_set({1: first, ZIP_NUMBER: alone}) == SetProof("contradictory", "not_a_volume")
 
 
 @pytest.mark.parametrize("names", RAR_SETS, ids=lambda names: names[0])

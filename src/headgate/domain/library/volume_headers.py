@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 from zlib import crc32
 
+from headgate.domain.library.volumes import ZIP_NUMBER
+
 SAMPLE_BYTES = 64 * 1024
 
 VolumeFormat = Literal["zip", "rar4", "rar5", "7z"]
@@ -24,6 +26,7 @@ ProofReason = Literal[
     "next_volume_missing",
     "volumes_missing",
     "wrong_order",
+    "not_a_volume",
     "nothing_proven",
 ]
 
@@ -72,14 +75,17 @@ def read_volume(sample: VolumeSample) -> VolumeFacts:
 
 
 def prove_set(volumes: Mapping[int, VolumeSample]) -> SetProof:
-    """Judge a set by the volumes that are known, by their number from 1.
+    """Judge a set by the volumes that are known, by their number from 1, or `ZIP_NUMBER` for a last `.zip`.
 
     All but the last volume of a set are equally large, which gives the number of volumes where only the
     number of bytes is known.
     """
+    volumes = _with_numbered_zip(volumes)
     facts = {number: read_volume(sample) for number, sample in sorted(volumes.items())}
     if any(one.number not in {None, number} for number, one in facts.items()):
         return SetProof("contradictory", "wrong_order")
+    if len(facts) > 1 and any(one.role == "alone" for one in facts.values()):
+        return SetProof("contradictory", "not_a_volume")
     if total_bytes := _only(one.total_bytes for one in facts.values()):
         return _prove_by_bytes(volumes, total_bytes)
     total = _only(one.total_volumes for one in facts.values())
@@ -94,6 +100,16 @@ def prove_set(volumes: Mapping[int, VolumeSample]) -> SetProof:
     ):
         return SetProof("incomplete", "next_volume_missing")
     return SetProof("unknown", "nothing_proven")
+
+
+def _with_numbered_zip(volumes: Mapping[int, VolumeSample]) -> Mapping[int, VolumeSample]:
+    """Give the `.zip` of a spanned zip its own number, which is known only once it is read."""
+    if ZIP_NUMBER not in volumes:
+        return volumes
+    others = {number: sample for number, sample in volumes.items() if number != ZIP_NUMBER}
+    number = read_volume(volumes[ZIP_NUMBER]).number or max(others, default=0) + 1
+    # A number that is taken is told below: another volume says that it is the last.
+    return {**others, number: volumes[ZIP_NUMBER]}
 
 
 def _only(values: object) -> int | None:

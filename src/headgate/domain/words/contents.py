@@ -42,6 +42,7 @@ PROOFS: dict[ProofReason, str] = {
     "next_volume_missing": "the newest volume says that another one follows",
     "volumes_missing": "the last volume says that there are more",
     "wrong_order": "the volumes contradict each other; some may belong to another archive",
+    "not_a_volume": "one of the files is an archive of its own, not a volume",
     "nothing_proven": "the volumes do not say how many there are",
 }
 """Why a set of volumes counts as complete or not."""

@@ -18,7 +18,9 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def restrict_for_life() -> None:
-    """Give up what no task needs: core dumps, privileges of programs, and life after the parent."""
+    """Give up what no task needs: open files, core dumps, privileges, and life after the parent."""
+    # uvloop leaves descriptors open in what it starts.
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     _set_limit("RLIMIT_CORE", 0, hard=0)
     for option, value in ((_PR_SET_PDEATHSIG, signal.SIGKILL), (_PR_SET_NO_NEW_PRIVS, 1)):
         control_process(option, value)

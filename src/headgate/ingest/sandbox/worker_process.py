@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process, SubprocessStreamProtocol
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -36,28 +36,30 @@ Chunks = Callable[[bytes], Awaitable[None]]
 class SandboxProcess:
     """A subprocess that runs one task after another until one of them breaks it."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, transport: asyncio.SubprocessTransport) -> None:
         self._process = process
+        self._transport = transport
         self.task_count = 0
         self._broken = False
 
     @classmethod
     async def start(cls, modules: Sequence[str], environment: Mapping[str, str]) -> Self:
         """Start a subprocess and wait until it has loaded its modules."""
+        loop = asyncio.get_running_loop()
         try:
-            process = await asyncio.create_subprocess_exec(
+            transport, protocol = await loop.subprocess_exec(
+                lambda: SubprocessStreamProtocol(limit=READ_AHEAD_BYTES, loop=loop),
                 *(sys.executable, "-P", "-s", "-B", "-m", "headgate.ingest.sandbox", *modules),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,
-                limit=READ_AHEAD_BYTES,
                 cwd="/",
                 env={**ENVIRONMENT, **environment},
                 start_new_session=True,
             )
         except OSError as error:
             raise Transient(f"the sandbox cannot start a process: {error}") from error
-        started = cls(process)
+        started = cls(Process(transport, protocol, loop), transport)
         try:
             await started._wait_until_ready()
         except BaseException:
@@ -104,7 +106,8 @@ class SandboxProcess:
     async def wait(self) -> None:
         """Wait until the process is gone."""
         await self._process.wait()
-        self._writer.close()
+        # A pipe that is not read to its end would stay open.
+        self._transport.close()
 
     async def _wait_until_ready(self) -> None:
         async with asyncio.timeout(START_TIMEOUT_S):
