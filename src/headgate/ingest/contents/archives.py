@@ -16,7 +16,7 @@ from headgate.ingest.sandbox.tasks import Failed, Limits, Task
 TASKS = "headgate.ingest.contents.tasks"
 """For the sandbox to load at its start."""
 
-LIST = Task(f"{TASKS}:list_archive", Limits(memory_bytes=512 * 2**20, cpu_s=30, wall_s=60.0))
+LIST = Task(f"{TASKS}:list_archive", Limits(memory_bytes=512 * 2**20, cpu_s=30, wall_s=120.0))
 EXTRACT = Task(f"{TASKS}:extract_entry", Limits(memory_bytes=1024 * 2**20, cpu_s=300, wall_s=600.0))
 
 UNPACKERS = ("unar", "unrar", "7zz", "7z")
