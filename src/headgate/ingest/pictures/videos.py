@@ -26,7 +26,7 @@ def make_poster(
     folder: Path,
     *,
     ffmpeg: str = "ffmpeg",
-    timeout_s: float = 20,
+    timeout_s: float = 60,
     widths: tuple[int, ...] = WIDTHS,
     with_jpeg: bool = False,
 ) -> Previews:
