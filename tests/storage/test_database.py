@@ -175,8 +175,9 @@ async def test_a_wrong_statement_is_no_refusal_of_a_row(database: Database) -> N
 
 async def came_back(database: Database, connections: int) -> None:
     """Wait until so many connections are in the pool: tasks of its own bring them back."""
+    pool = database._pool  # pyright: ignore[reportPrivateUsage]
     async with asyncio.timeout(10):
-        while database._pool.get_stats()["pool_available"] < connections:  # noqa: ASYNC110 - the pool tells nobody
+        while pool.get_stats()["pool_available"] < connections:  # noqa: ASYNC110 - the pool tells nobody
             await asyncio.sleep(0)
 
 

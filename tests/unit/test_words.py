@@ -15,11 +15,12 @@ from headgate.domain.listings.rhythm import PollTiming
 from headgate.domain.pacing import Cause
 from headgate.domain.reminders.forecast import AtClose
 from headgate.domain.reminders.run_results import DeliveryState, PartState, RunResult, RunState
+from headgate.domain.streams.filters import Verdict
 from headgate.domain.streams.schedule import DueReason, Reason, Tier
 from headgate.domain.words.contents import PROBLEMS, PROOFS, problem_text
 from headgate.domain.words.frequency import FREQUENCIES, FrequencyChoice, chosen_tier
 from headgate.domain.words.listing_words import TROUBLES, Trouble, check_reason_text
-from headgate.domain.words.reasons import PACE_CAUSES, READING, STREAM_REASONS, stream_reason_text
+from headgate.domain.words.reasons import PACE_CAUSES, READING, STREAM_REASONS, VERDICTS, stream_reason_text
 from headgate.domain.words.states import AT_CLOSE, STATES, TRIGGERS, state_text
 from headgate.domain.words.times import relative
 from headgate.storage.channels.channels import AccountState
@@ -38,6 +39,7 @@ NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
     [
         ((Reason, DueReason), STREAM_REASONS),
         ((Cause,), PACE_CAUSES),
+        ((Verdict,), VERDICTS),
         ((Trouble,), TROUBLES),
         ((Trigger,), TRIGGERS),
         ((AtClose,), AT_CLOSE),

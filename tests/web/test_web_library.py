@@ -22,7 +22,7 @@ from generate_series(1, %(count)s::int) as n
 
 
 def titles(page: str) -> list[str]:
-    return re.findall(r"</span>(Item \d{4})</span>", page)
+    return re.findall(r'</span><a href="/items/[0-9a-f-]+">(Item \d{4})</a></span>', page)
 
 
 async def add_many(world: WebWorld, count: int) -> None:
@@ -192,6 +192,7 @@ async def test_administrators_see_what_gave_up(world: WebWorld) -> None:
 
 API_PATHS = {
     "/api/v1/items",
+    "/api/v1/items/{item_id}",
     "/api/v1/channels",
     "/api/v1/series",
     "/api/v1/series/find",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
+from headgate.domain.errors import NotFound
 from headgate.domain.text import containing
 from headgate.storage.catalogue import items
-from headgate.storage.catalogue.items import Item, LibraryCounts, LibraryCursor
+from headgate.storage.catalogue.items import Item, ItemPlace, KnownItem, LibraryCounts, LibraryCursor
 from headgate.storage.database import Tx
 
 COUNT_CAP = 10_000
 MAX_NEWEST = 200
+MAX_PLACES = 100
+"""Places of an item that are listed; a favourite is posted again and again."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,25 @@ class ItemPage:
     def last(self) -> LibraryCursor | None:
         """The place of the last item, below which the next page begins."""
         return place_of(self.items[-1]) if self.items else None
+
+
+@dataclass(frozen=True)
+class ItemDetails:
+    """An item, and the messages in which it was seen, the first one first."""
+
+    item: KnownItem
+    places: tuple[ItemPlace, ...]
+    has_more: bool = False
+    """It was seen more often than is listed here."""
+
+    @property
+    def said(self) -> ItemPlace | None:
+        """The first place where anything was said with it."""
+        return next((place for place in self.places if place.text.strip()), None)
+
+    @property
+    def first(self) -> ItemPlace | None:
+        return self.places[0] if self.places else None
 
 
 def place_of(item: Item) -> LibraryCursor:
@@ -44,6 +67,15 @@ async def list_newest(tx: Tx, *, down_to: LibraryCursor, search: str) -> ItemPag
         tx, down_to=down_to, pattern=containing(search), limit=MAX_NEWEST + 1
     )
     return ItemPage(found, has_older=False) if len(found) <= MAX_NEWEST else None
+
+
+async def show_item(tx: Tx, item_id: UUID) -> ItemDetails:
+    """Return an item with where it was seen, also one that settings hide."""
+    item = await items.get_item(tx, item_id)
+    if item is None:
+        raise NotFound("There is no such item.", remedy="It may have been removed with its channel.")
+    found = await items.list_places(tx, item_id, limit=MAX_PLACES + 1)
+    return ItemDetails(item, tuple(found[:MAX_PLACES]), has_more=len(found) > MAX_PLACES)
 
 
 async def count_library(tx: Tx) -> LibraryCounts:

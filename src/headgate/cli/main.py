@@ -47,6 +47,7 @@ COMMANDS = {
     "explain": Command(
         "headgate.cli.channel.explain:explain", "Explain the state of a channel or series.", FOLLOW
     ),
+    "library": Command("headgate.cli.library.library:app", "List and show what was found.", FOLLOW),
     "series": Command("headgate.cli.series.series:app", "Follow series from one or more sources.", FOLLOW),
     "feed": Command(
         "headgate.cli.series.feed:app", "Follow feeds (RSS, Atom, JSON); import and export OPML.", FOLLOW

@@ -14,6 +14,7 @@ from headgate.domain.reminders.windows import minute_text
 from headgate.domain.words import times
 from headgate.domain.words.frequency import frequency_word
 from headgate.domain.words.listing_words import breaker_text, check_reason_text, frequency_reason_text
+from headgate.domain.words.reasons import verdict_text
 from headgate.domain.words.states import AT_CLOSE, TRIGGERS, state_text
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import mask_url
@@ -48,6 +49,7 @@ def _load_templates(assets: Assets) -> Environment:
         "frequency_reason_text": frequency_reason_text,
         "frequency_word": frequency_word,
         "minute_text": minute_text,
+        "verdict_text": verdict_text,
     }
     environment.globals |= words
     environment.filters |= {

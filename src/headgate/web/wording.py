@@ -7,7 +7,6 @@ from datetime import datetime
 
 from headgate.domain.words import times
 
-_STEPS = ("B", "kB", "MB", "GB", "TB", "PB")
 _BROWSERS = (
     ("Edg/", "Edge"),
     ("OPR/", "Opera"),
@@ -34,13 +33,7 @@ def count(value: int, cap: int | None = None) -> str:
 
 
 def size(size_bytes: int) -> str:
-    """Return a size in at most four digits."""
-    value = float(size_bytes)
-    for step in _STEPS:
-        if value < 999.5 or step == _STEPS[-1]:
-            return f"{value:.0f}\u00a0{step}" if step == "B" or value >= 99.95 else f"{value:.1f}\u00a0{step}"
-        value /= 1000
-    raise AssertionError("the last step takes everything")
+    return unbroken(times.size_text(size_bytes))
 
 
 def relative(at: datetime, now: datetime) -> str:

@@ -1,8 +1,9 @@
-"""Why something is so, in plain words: checks of streams, and the pace of an account."""
+"""Why something is so, in plain words: checks of streams, what is kept, and the pace of an account."""
 
 from __future__ import annotations
 
 from headgate.domain.pacing import Cause
+from headgate.domain.streams.filters import Verdict
 from headgate.domain.streams.schedule import DueReason, Reason
 
 STREAM_REASONS: dict[Reason | DueReason, str] = {
@@ -30,6 +31,20 @@ STREAM_REASONS: dict[Reason | DueReason, str] = {
 READING = frozenset({"asked", "never_scanned", "woken", "changed", "head_unknown"})
 """Reasons for reading; the others are reasons for leaving a stream alone."""
 
+VERDICTS: dict[Verdict, str] = {
+    "kept": "kept",
+    "webhook": "not kept: a webhook sent it",
+    "bot": "not kept: a bot sent it",
+    "author": "not kept: who sent it is not on the list",
+    "link_pattern": "not kept: the link matches no pattern",
+    "mime_type": "not kept: its type is not on the list",
+    "extension": "not kept: its ending is not on the list",
+    "too_small": "not kept: it is too small",
+    "too_large": "not kept: it is too large",
+    "topic_disabled": "not kept: its topic is switched off",
+}
+"""What the settings of a channel say of something that was seen."""
+
 PACE_CAUSES: dict[Cause, str] = {
     "created": "unchanged since the start",
     "limit_signal": "the platform asked to slow down",
@@ -41,8 +56,14 @@ PACE_CAUSES: dict[Cause, str] = {
 """Why an account sends as fast as it does."""
 
 _BY_NAME: dict[str, str] = {**STREAM_REASONS}
+_VERDICT_BY_NAME: dict[str, str] = {**VERDICTS}
 
 
 def stream_reason_text(reason: str) -> str:
     """Say why a stream is read or left alone; an unknown reason says itself."""
     return _BY_NAME.get(reason, reason.replace("_", " "))
+
+
+def verdict_text(verdict: str) -> str:
+    """Say what the settings make of something that was seen; an unknown verdict says itself."""
+    return _VERDICT_BY_NAME.get(verdict, verdict.replace("_", " "))

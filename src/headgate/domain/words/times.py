@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 
 from headgate.domain.wall_time import find_zone
 
+_STEPS = ("B", "kB", "MB", "GB", "TB", "PB")
+
 
 def relative(at: datetime, now: datetime) -> str:
     """Return how long ago a time was, or how far ahead it is."""
@@ -66,3 +68,13 @@ def share(part: float, *, complete: bool | None = None) -> str:
     if part >= 1 if complete is None else complete:
         return "100 %"
     return "0 %" if part <= 0 else f"{min(99.9, max(0.1, part * 100)):.1f} %"
+
+
+def size_text(size_bytes: int) -> str:
+    """Return a size in at most four digits."""
+    value = float(size_bytes)
+    for step in _STEPS:
+        if value < 999.5 or step == _STEPS[-1]:
+            return f"{value:.0f} {step}" if step == "B" or value >= 99.95 else f"{value:.1f} {step}"
+        value /= 1000
+    raise AssertionError("the last step takes everything")

@@ -17,7 +17,10 @@ for key share of b
 
 -- name: keep_blobs
 -- What is about to be referred to is not counted as unreferenced.
-update blob set unreferenced_since = null where id = any(%(ids)s::uuid[]) and unreferenced_since is not null
+with locked as (
+    select id from blob where id = any(%(ids)s::uuid[]) and unreferenced_since is not null order by id for no key update
+)
+update blob b set unreferenced_since = null from locked where b.id = locked.id
 
 -- name: upsert_aliases
 -- Locked in one order, so that two of them cannot wait for each other.

@@ -30,6 +30,43 @@ class Item:
 
 
 @dataclass(frozen=True)
+class KnownItem(Item):
+    """An item, whether it is shown or not."""
+
+    hidden: bool
+    """The settings of its channel keep nothing of it any more."""
+
+
+@dataclass(frozen=True)
+class ItemTitle:
+    """An item as far as it is named."""
+
+    id: UUID
+    title: str
+
+
+@dataclass(frozen=True)
+class ItemPlace:
+    """One place where an item was seen, and what was said there."""
+
+    channel_id: UUID
+    message_key: str
+    topic: str
+    topic_title: str
+    author: str
+    text: str
+    file_name: str
+    size_bytes: int
+    mime_type: str
+    url: str
+    sent_at: datetime
+    seen_at: datetime
+    deleted_at: datetime | None
+    """When the message was found deleted on the platform."""
+    verdict: str
+
+
+@dataclass(frozen=True)
 class LibraryCursor:
     """A place in the library's order."""
 
@@ -57,6 +94,20 @@ async def list_older_items(tx: Tx, *, below: LibraryCursor, pattern: str | None,
 async def list_newest_items(tx: Tx, *, down_to: LibraryCursor, pattern: str | None, limit: int) -> list[Item]:
     """Return items from the newest down to a place, that place included."""
     return await tx.all(Item, Q["list_newest_items"], pattern=pattern, limit=limit, **vars(down_to))
+
+
+async def get_item(tx: Tx, item_id: UUID) -> KnownItem | None:
+    return await tx.one(KnownItem, Q["get_item"], id=item_id)
+
+
+async def find_items(tx: Tx, *, pattern: str | None, limit: int) -> list[ItemTitle]:
+    """Return items by words of their titles, the newest first."""
+    return await tx.all(ItemTitle, Q["find_items"], pattern=pattern, limit=limit)
+
+
+async def list_places(tx: Tx, item_id: UUID, *, limit: int) -> list[ItemPlace]:
+    """Return where an item was seen, the first time first."""
+    return await tx.all(ItemPlace, Q["list_places"], item_id=item_id, limit=limit)
 
 
 async def count_library(tx: Tx, *, cap: int) -> LibraryCounts:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Query
 from pydantic import BaseModel
 
-from headgate.catalogue.items import list_page
+from headgate.catalogue.items import ItemDetails, list_page, show_item
 from headgate.domain.text import typed_text
 from headgate.storage.catalogue.items import Item, LibraryCursor
 from headgate.web.cursors import read_time_cursor, time_cursor
@@ -34,3 +35,10 @@ async def list_items(
         page = await list_page(tx, below=below, search=typed_text(q), limit=limit)
     following = time_cursor(page.last.caught_at, page.last.id) if page.last and page.has_older else None
     return ItemsAnswer(items=page.items, next=following)
+
+
+@routes.get("/items/{item_id}", door=scope("read"), tags=["library"])
+async def get_item(site: CurrentSite, item_id: UUID) -> ItemDetails:
+    """Return an item with the messages in which it was seen, the first one first."""
+    async with site.transaction() as tx:
+        return await show_item(tx, item_id)

@@ -1,0 +1,82 @@
+"""`headgate library`: what was found, in a list and one by one."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+from ledger import Ledger
+
+from headgate.storage.database import Tx
+from headgate.storage.queries import QueryFile
+
+SEEDS = QueryFile(
+    "library",
+    """
+-- name: add_channel
+insert into channel (id, platform, key, kind, title, created_at)
+values (%(id)s, 'simulated', 'packs', 'stream', 'Packs', %(now)s)
+
+-- name: add_item
+with made as (
+    insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
+    values (%(id)s, %(channel_id)s, %(title)s, 'package', %(title)s, 1500000, %(now)s, %(now)s)
+), said as (
+    insert into message (channel_id, key, position, author, text, sent_at, version_at, seen_at)
+    values (%(channel_id)s, %(title)s, 1, 'mia', 'all of them', %(now)s, %(now)s, %(now)s)
+)
+insert into sighting (id, channel_id, message_key, attachment_key, position, file_name, size_bytes, mime_type,
+    sent_at, version_at, seen_at, verdict, item_id)
+values (%(sighting_id)s, %(channel_id)s, %(title)s, 'a0', 1, 'pack.zip', 1500000, 'application/zip',
+    %(now)s, %(now)s, %(now)s, 'kept', %(id)s)
+""",
+)
+
+
+def add(ledger: Ledger, *titles: str) -> list[UUID]:
+    channel_id = uuid4()
+
+    async def write(tx: Tx) -> list[UUID]:
+        await tx.execute(SEEDS["add_channel"], id=channel_id, now=ledger.now)
+        ids = [uuid4() for _ in titles]
+        for item_id, title in zip(ids, titles, strict=True):
+            await tx.execute(
+                SEEDS["add_item"],
+                id=item_id,
+                sighting_id=uuid4(),
+                channel_id=channel_id,
+                title=title,
+                now=ledger.now,
+            )
+        return ids
+
+    return ledger(write)
+
+
+def test_items_are_listed_and_searched(ledger: Ledger) -> None:
+    assert "Nothing was found yet." in ledger.said("library", "list")
+    add(ledger, "otters", "badgers")
+    listed = ledger.said("library", "list")
+    assert "otters" in listed
+    assert "1.5 MB" in listed
+    assert [item["title"] for item in ledger.document("library", "list", "otter")["items"]] == ["otters"]
+    assert "No title contains 'fox'." in ledger.said("library", "list", "fox")
+    assert "There are more" in ledger.said("library", "list", "--limit", "1")
+
+
+def test_an_item_is_shown_by_id_or_by_words_of_its_title(ledger: Ledger) -> None:
+    otters, _ = add(ledger, "river otters", "badgers")
+    for reference in (str(otters), "otter"):
+        shown = ledger.said("library", "show", reference)
+        assert "all of them" in shown
+        assert "Package, 1.5 MB, in Packs" in shown
+        assert "pack.zip" in shown
+    assert ledger.document("library", "show", str(otters))["item"]["id"] == str(otters)
+
+
+def test_what_is_not_found_or_found_twice_is_said(ledger: Ledger) -> None:
+    first, second = add(ledger, "otters 1", "otters 2")
+    assert "No title contains 'fox'." in ledger.refused("library", "show", "fox")
+    assert "There is no such item." in ledger.refused("library", "show", str(uuid4()))
+    several = ledger.refused("library", "show", "otters")
+    assert str(first) in several
+    assert str(second) in several
