@@ -153,8 +153,8 @@ async def test_a_keeper_renews_in_time_and_releases_at_the_end(
     async with LeaseKeeper(database, clock, lease) as keeper:
         await until(lambda: clock.next_wake_s() is not None)
         for turn in range(1, 10):
-            clock.advance(10)
-            await until(lambda turn=turn: keeper.lease.deadline_s == lease.deadline_s + 10 * turn)
+            clock.advance(15)
+            await until(lambda turn=turn: keeper.lease.deadline_s == lease.deadline_s + 15 * turn)
             assert keeper.held
     await taken(database, clock, "eve")
 
@@ -174,7 +174,7 @@ async def test_work_under_a_lost_lease_is_cancelled(database: Database, clock: V
         await until(lambda: clock.next_wake_s() is not None)
         await pass_an_hour(database)
         await taken(database, clock, "eve")
-        clock.advance(10)
+        clock.advance(15)
         with pytest.raises(LeaseLost):
             await running
     assert ended == ["cancelled"]

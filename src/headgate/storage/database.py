@@ -74,6 +74,11 @@ class Tx:
             await cursor.execute(query.sql, parameters)
             return await cursor.fetchone()
 
+    async def row(self, query: Query, /, **parameters: Any) -> Sequence[Any]:
+        """Return the columns of the first row; none if there is no row."""
+        cursor = await self.connection.execute(query.sql, parameters)
+        return await cursor.fetchone() or ()
+
     async def value(self, query: Query, /, **parameters: Any) -> Any:
         """Return the first column of the first row, or None."""
         cursor = await self.connection.execute(query.sql, parameters)

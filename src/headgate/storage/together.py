@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import Any, LiteralString, NamedTuple, TypeVar, cast
 
-from headgate.storage.database import Parameters, Tx
+from headgate.storage.database import Parameters, Row, Tx
 from headgate.storage.queries import Query
 
 Answer = TypeVar("Answer")
@@ -39,6 +39,7 @@ class _SharedTx(Tx):
 
     def __init__(self, tx: Tx, askers: int) -> None:
         super().__init__(tx.connection)
+        self._tx = tx
         self.error: BaseException | None = None
         self._running = askers
         self._waiting: list[_Waiting] = []
@@ -51,6 +52,21 @@ class _SharedTx(Tx):
             raise
         finally:
             await self._step_back()
+
+    async def execute(self, query: Query, /, **parameters: Any) -> int:
+        return await self._tx.execute(query, **parameters)
+
+    async def all(self, row: type[Row], query: Query, /, **parameters: Any) -> list[Row]:
+        return await self._tx.all(row, query, **parameters)
+
+    async def one(self, row: type[Row], query: Query, /, **parameters: Any) -> Row | None:
+        return await self._tx.one(row, query, **parameters)
+
+    async def row(self, query: Query, /, **parameters: Any) -> Sequence[Any]:
+        return await self._tx.row(query, **parameters)
+
+    async def value(self, query: Query, /, **parameters: Any) -> Any:
+        return await self._tx.value(query, **parameters)
 
     async def column(self, query: Query, /, **parameters: Any) -> list[Any]:
         answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
@@ -82,17 +98,15 @@ class _SharedTx(Tx):
             for place, each in enumerate(waiting)
             for name, value in each.parameters.items()
         }
-        cursor = await self.connection.execute(
-            _combine(tuple(each.query.sql for each in waiting)), parameters
-        )
-        return await cursor.fetchone() or ()
+        return await self._tx.row(_combine(tuple(each.query for each in waiting)), **parameters)
 
 
 @lru_cache(maxsize=100)
-def _combine(statements: tuple[LiteralString, ...]) -> LiteralString:
+def _combine(queries: tuple[Query, ...]) -> Query:
     """Return one statement with the list of each as a column."""
     numbered = (
-        _PARAMETER.sub(lambda found, place=place: f"%(q{place}_{found[1]})s", sql)
-        for place, sql in enumerate(statements)
+        _PARAMETER.sub(lambda found, place=place: f"%(q{place}_{found[1]})s", query.sql)
+        for place, query in enumerate(queries)
     )
-    return cast("LiteralString", "select " + ",\n".join(f"array({sql}\n)" for sql in numbered))
+    sql = "select " + ",\n".join(f"array({sql}\n)" for sql in numbered)
+    return Query("", "together", cast("LiteralString", sql))

@@ -31,6 +31,9 @@ CERTAIN_PART = 0.9
 """The part of its time for which a holder relies on a lease; the rest covers clocks that run unevenly."""
 
 _MOMENT_S = 0.001
+_RENEWED_AT = 0.5
+"""When half of its time is over: statements that renew a lease in passing come before that."""
+_RETRY_PART = 0.1
 _RELEASE_S = 1.0
 """How long a holder tries to give a lease back; one that is not given back expires."""
 
@@ -153,9 +156,9 @@ class LeaseKeeper:
             await _cancel(working)
 
     async def _renew(self) -> None:
-        pause_s = self._lease.ttl_s / 3
+        ttl_s = self._lease.ttl_s
         while not self.lost.is_set():
-            due_s = self._lease.deadline_s - self._lease.ttl_s * CERTAIN_PART + pause_s
+            due_s = self._lease.deadline_s - ttl_s * (CERTAIN_PART - _RENEWED_AT)
             left_s = due_s - self._clock.monotonic()
             if left_s > _MOMENT_S:
                 await self._clock.sleep(left_s)
@@ -164,7 +167,7 @@ class LeaseKeeper:
                 renewed = await renew_lease(self._database, self._clock, self._lease)
             except DatabaseAway:
                 # The deadline decides; until then the next try may succeed.
-                await self._clock.sleep(pause_s)
+                await self._clock.sleep(ttl_s * _RETRY_PART)
                 continue
             if renewed is None:
                 self._lose("another holder has it")

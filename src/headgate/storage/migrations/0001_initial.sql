@@ -1788,13 +1788,16 @@ create table blob (
     sha256 bytea not null unique check (octet_length(sha256) = 32),
     size_bytes bigint not null check (size_bytes >= 0),
     -- `ab/<sha256>-<upload id>`, never used again.
-    object_name text collate "C" not null unique,
+    -- Made of the upload's own id, so no two are alike.
+    object_name text collate "C" not null,
     created_at timestamptz not null,
     -- Since when the collector has seen nothing that refers to it.
     unreferenced_since timestamptz,
     -- When its object was found missing or damaged; the same content, stored again, replaces it.
     damaged_at timestamptz
 );
+
+create index blob_object_name on blob (object_name);
 
 create index blob_unreferenced on blob (unreferenced_since) where unreferenced_since is not null;
 create index blob_damaged on blob (damaged_at) where damaged_at is not null;

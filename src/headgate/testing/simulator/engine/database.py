@@ -61,6 +61,10 @@ class StagedTx(Tx):
         await self._reach(query)
         return await super().one(row, query, **parameters)
 
+    async def row(self, query: Query, /, **parameters: Any) -> Sequence[Any]:
+        await self._reach(query)
+        return await super().row(query, **parameters)
+
     async def value(self, query: Query, /, **parameters: Any) -> Any:
         await self._reach(query)
         return await super().value(query, **parameters)
