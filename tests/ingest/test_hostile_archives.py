@@ -237,6 +237,13 @@ async def test_a_directory_that_announces_more_than_it_has_is_damaged(
     assert ([entry.path for entry in listing.entries], listing.problems) == (["a", "b"], ("damaged",))
 
 
+async def test_a_tar_with_a_damaged_header_in_the_middle_says_so(archives: Archives, tmp_path: Path) -> None:
+    whole = bytearray(tar_of({"a": b"1", "b": b"2"}))
+    whole[1024] ^= 1
+    listing = await archives.list_contents(store(tmp_path, [bytes(whole)]))
+    assert ([entry.path for entry in listing.entries], listing.problems) == (["a"], ("damaged",))
+
+
 async def test_an_extended_header_of_a_tar_cannot_take_all_memory(archives: Archives, tmp_path: Path) -> None:
     header = tarfile.TarInfo("pax")
     header.type, header.size = tarfile.XHDTYPE, 2**40
