@@ -31,6 +31,10 @@ select 1 / %(zero)s::int
 -- name: note
 create temporary table noted as select %(name)s::text as name
 
+-- name: rename
+-- An update; the word select in a comment makes no question of it.
+update noted set name = %(name)s returning name
+
 -- name: noted
 select name from noted
 """,
@@ -86,12 +90,16 @@ async def test_one_that_asks_twice_and_one_that_writes_do_not_hold_up_the_others
         await tx.execute(Q["note"], name="seen")
         return await tx.column(Q["noted"])
 
+    async def change(tx: Tx) -> list[object]:
+        return await tx.column(Q["rename"], name="renamed")
+
     async def ask_nothing(tx: Tx) -> list[object]:
         return ["nothing"]
 
-    assert await ask(database, twice, write, ask_nothing, up_to(2)) == [
+    assert await ask(database, twice, write, change, ask_nothing, up_to(2)) == [
         [1, 1, 2],
-        ["seen"],
+        ["renamed"],
+        ["renamed"],
         ["nothing"],
         [1, 2],
     ]

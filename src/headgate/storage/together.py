@@ -17,6 +17,8 @@ from headgate.storage.queries import Query
 Answer = TypeVar("Answer")
 
 _PARAMETER = re.compile(r"%\((\w+)\)s")
+_COMMENT = re.compile(r"--[^\n]*")
+_CHANGES = re.compile(r"\b(insert|update|delete|merge)\b", re.IGNORECASE)
 
 
 async def ask_together(tx: Tx, askers: Sequence[Callable[[Tx], Awaitable[Answer]]]) -> list[Answer]:
@@ -35,7 +37,7 @@ class _Waiting(NamedTuple):
 
 
 class _SharedTx(Tx):
-    """A transaction of several askers; only their lists are gathered, everything else is done at once."""
+    """A transaction of several askers; only the lists they read are gathered, all else is done at once."""
 
     def __init__(self, tx: Tx, askers: int) -> None:
         super().__init__(tx.connection)
@@ -69,6 +71,8 @@ class _SharedTx(Tx):
         return await self._tx.value(query, **parameters)
 
     async def column(self, query: Query, /, **parameters: Any) -> list[Any]:
+        if _may_change_rows(query):
+            return await self._tx.column(query, **parameters)
         answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(query, parameters, answer))
         await self._step_back()
@@ -99,6 +103,12 @@ class _SharedTx(Tx):
             for name, value in each.parameters.items()
         }
         return await self._tx.row(_combine(tuple(each.query for each in waiting)), **parameters)
+
+
+@lru_cache(maxsize=1000)
+def _may_change_rows(query: Query) -> bool:
+    """Tell whether a statement may do more than read, so that it cannot be a column of another."""
+    return _CHANGES.search(_COMMENT.sub("", query.sql)) is not None
 
 
 @lru_cache(maxsize=100)

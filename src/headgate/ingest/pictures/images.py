@@ -46,6 +46,7 @@ _BROKEN = (
     IndexError,
     EOFError,
     OverflowError,
+    RuntimeError,
     struct.error,
 )
 """What decoders raise for damaged files."""

@@ -103,6 +103,9 @@ class SiteConnector:
     def key_of(self, listing: str) -> str:
         return listing
 
+    def owns(self, address: str) -> bool:
+        return False
+
     def classify(self, error: BaseException) -> WorkError:
         return Transient(str(error))
 
