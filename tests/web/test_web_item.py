@@ -98,7 +98,7 @@ async def test_a_hidden_item_says_so_and_an_unknown_one_is_not_found(world: WebW
     async with world.signed_in() as client:
         page = await client.get(f"/items/{hidden}")
         assert "This item is hidden" in page.text
-        assert "No message holds it any more" in page.text
+        assert "No message contains it any more" in page.text
         for path in (f"/items/{uuid4()}", f"/api/v1/items/{uuid4()}"):
             assert (await client.get(path)).status_code == 404
         assert (await client.get("/items/nonsense")).status_code in {404, 422}

@@ -54,7 +54,7 @@ def list_items(
             empty=f"No title contains {search!r}." if search else "Nothing was found yet.",
         )
         if page.has_older:
-            typer.echo(f"There are more; --limit {limit * 10} shows them, --json has their ids.")
+            typer.echo("There are more; raise --limit to see them. --json also prints ids.")
 
     with_database(look)
 
@@ -117,5 +117,5 @@ def _print(details: ItemDetails, context: CommandContext) -> None:
             for seen in details.places
         ],
         title="Where it was seen",
-        empty="No message holds it any more.",
+        empty="No message contains it any more.",
     )
