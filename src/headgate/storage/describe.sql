@@ -50,8 +50,8 @@ where c.relnamespace = current_schema()::regnamespace
 order by c.relname collate "C", a.attnum
 
 -- name: list_views
--- Servers before 16 name the table before each column.
-select format(E'CREATE VIEW %%s AS\n%%s', c.relname, regexp_replace(pg_get_viewdef(c.oid), '\mpgqueuer\.', '', 'g'))
+-- Servers before 16 name the table before each column even if there is only one; here it is never named.
+select format(E'CREATE VIEW %%s AS\n%%s', c.relname, regexp_replace(pg_get_viewdef(c.oid), '\m[a-z_]+\.', '', 'g'))
 from pg_class c
 where c.relnamespace = current_schema()::regnamespace
     and c.relname !~ 'pgqueuer'
