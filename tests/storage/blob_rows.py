@@ -40,7 +40,7 @@ create table holder (blob_id uuid references blob (id))
 
 -- name: see_references
 create or replace view blob_reference as
-select id as blob_id from blob where false union all select blob_id from holder
+select blob_id from item_file where blob_id is not null union all select blob_id from holder
 
 -- name: hold
 insert into holder (blob_id) values (%(id)s)

@@ -53,19 +53,19 @@ def test_every_foreign_key_to_a_blob_is_in_the_view(database_url: str) -> None:
 
 
 def test_a_column_that_the_view_lacks_is_found(database_url: str) -> None:
-    table = "create table picture (blob_id uuid primary key references blob (id))"
+    table = "create table keepsake (blob_id uuid primary key references blob (id))"
     view = (
         "create or replace view blob_reference as"
-        " select id as blob_id from blob where false union all select blob_id from picture"
+        " select blob_id from item_file union all select blob_id from keepsake"
     )
     (fault,) = _faults(database_url, table)
-    assert "add picture.blob_id to the view" in fault
+    assert "add keepsake.blob_id to the view" in fault
     assert _faults(database_url, table, view) == []
 
 
 def test_a_column_that_loses_its_content_or_has_no_index_is_found(database_url: str) -> None:
-    cascade = "create table picture (blob_id uuid primary key references blob (id) on delete cascade)"
+    cascade = "create table keepsake (blob_id uuid primary key references blob (id) on delete cascade)"
     (fault,) = _faults(database_url, cascade)
     assert "no action" in fault
-    bare = "create table picture (blob_id uuid references blob (id))"
+    bare = "create table keepsake (blob_id uuid references blob (id))"
     assert any("needs an index" in fault for fault in _faults(database_url, bare))

@@ -657,9 +657,9 @@ end
 $function$;
 
 CREATE VIEW blob_reference AS
- SELECT id AS blob_id
-   FROM blob
-  WHERE false;
+ SELECT blob_id
+   FROM item_file
+  WHERE (blob_id IS NOT NULL);
 
 CREATE VIEW live_job AS
  SELECT dedupe_key
@@ -976,6 +976,21 @@ CREATE TABLE item (
     CONSTRAINT item_pkey PRIMARY KEY (id)
 );
 CREATE INDEX item_shown ON public.item USING btree (caught_at DESC, id DESC) WHERE (NOT hidden);
+
+CREATE TABLE item_file (
+    sighting_id uuid NOT NULL,
+    channel_id uuid NOT NULL,
+    state text NOT NULL,
+    blob_id uuid,
+    stored_at timestamp with time zone,
+    CONSTRAINT item_file_blob_id_fkey FOREIGN KEY (blob_id) REFERENCES blob(id),
+    CONSTRAINT item_file_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT item_file_check CHECK (((state = 'stored'::text) = (blob_id IS NOT NULL))),
+    CONSTRAINT item_file_pkey PRIMARY KEY (sighting_id),
+    CONSTRAINT item_file_sighting_id_fkey FOREIGN KEY (sighting_id) REFERENCES sighting(id) ON DELETE CASCADE,
+    CONSTRAINT item_file_state_check CHECK ((state = ANY (ARRAY['wanted'::text, 'stored'::text, 'dropped'::text, 'failed'::text, 'gone'::text])))
+);
+CREATE INDEX item_file_blob ON public.item_file USING btree (blob_id) WHERE (blob_id IS NOT NULL);
 
 CREATE TABLE judging (
     channel_id uuid NOT NULL,
@@ -1635,6 +1650,9 @@ CREATE TABLE sighting (
     counted boolean NOT NULL DEFAULT false,
     missed boolean NOT NULL DEFAULT false,
     item_id uuid,
+    volume_key text NOT NULL DEFAULT ''::text,
+    author_key text NOT NULL DEFAULT ''::text,
+    assembled boolean NOT NULL DEFAULT false,
     CONSTRAINT sighting_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
     CONSTRAINT sighting_channel_id_message_key_attachment_key_key UNIQUE (channel_id, message_key, attachment_key),
     CONSTRAINT sighting_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE SET NULL,
@@ -1643,7 +1661,8 @@ CREATE TABLE sighting (
 CREATE INDEX sighting_item ON public.sighting USING btree (item_id);
 CREATE INDEX sighting_judged ON public.sighting USING btree (channel_id, topic, settings_hash);
 CREATE INDEX sighting_position ON public.sighting USING btree (channel_id, "position");
-CREATE INDEX sighting_waiting ON public.sighting USING btree (channel_id, id) WHERE ((verdict = 'kept'::text) AND (item_id IS NULL) AND (NOT missed));
+CREATE INDEX sighting_volume ON public.sighting USING btree (channel_id, volume_key, author_key, "position") WHERE (volume_key <> ''::text);
+CREATE INDEX sighting_waiting ON public.sighting USING btree (channel_id, id) WHERE ((verdict = 'kept'::text) AND (item_id IS NULL) AND (NOT missed) AND (NOT assembled));
 
 CREATE TABLE stream (
     channel_id uuid NOT NULL,

@@ -118,11 +118,11 @@ where channel_id = %(channel_id)s and message_key = any(%(message_keys)s) and de
 -- until something new comes. The recursion hops from channel to channel on the index, so that it costs the same
 -- whether one sighting waits or a million.
 with recursive waiting as (
-    (select channel_id from sighting where verdict = 'kept' and item_id is null and not missed
+    (select channel_id from sighting where verdict = 'kept' and item_id is null and not missed and not assembled
      order by channel_id limit 1)
     union all
     select (select s.channel_id from sighting s
-            where s.verdict = 'kept' and s.item_id is null and not s.missed and s.channel_id > w.channel_id
+            where s.verdict = 'kept' and s.item_id is null and not s.missed and not s.assembled and s.channel_id > w.channel_id
             order by s.channel_id limit 1)
     from waiting w where w.channel_id is not null
 )
@@ -133,7 +133,7 @@ where w.channel_id is not null
       select from dead_letter d where d.kind = 'ingest' and d.key = w.channel_id::text
         and d.state <> 'replayed' and d.died_at > %(rested_since)s and not exists (
             select from sighting s where s.channel_id = w.channel_id and s.verdict = 'kept'
-              and s.item_id is null and not s.missed and s.seen_at > d.died_at)
+              and s.item_id is null and not s.missed and not s.assembled and s.seen_at > d.died_at)
   )
 limit %(limit)s
 
@@ -143,7 +143,7 @@ limit %(limit)s
 with waiting as materialized (
     select id from (
         select id, message_key, attachment_key from sighting
-        where channel_id = %(channel_id)s and verdict = 'kept' and item_id is null and not missed
+        where channel_id = %(channel_id)s and verdict = 'kept' and item_id is null and not missed and not assembled
         order by id limit %(limit)s
     ) as oldest
     order by message_key, attachment_key
@@ -154,7 +154,7 @@ from waiting
 cross join lateral (
     select * from sighting s
     where s.channel_id = %(channel_id)s and s.id = waiting.id and s.verdict = 'kept' and s.item_id is null
-      and not s.missed
+      and not s.missed and not s.assembled
     limit 1 for update
 ) as s
 

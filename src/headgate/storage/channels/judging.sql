@@ -56,7 +56,7 @@ where s.id = locked.id
 -- name: has_waiting
 -- Whether something of these waits to become an item.
 select exists (
-    select from sighting where id = any(%(ids)s::uuid[]) and item_id is null and not missed
+    select from sighting where id = any(%(ids)s::uuid[]) and item_id is null and not missed and not assembled
 )
 
 -- name: lock_known_items

@@ -790,10 +790,18 @@ create table sighting (
     -- Making an item of it failed; the miss says how, and when it is tried again.
     missed boolean not null default false,
     item_id uuid references item (id) on delete set null,
+    -- Of a file that may be a volume: what all volumes of its set share, `<family>/<folded base>`; else empty.
+    volume_key text not null default '',
+    -- As of its message; what two authors post under one name are two sets.
+    author_key text not null default '',
+    -- Its verdict and item are decided with all volumes of its name.
+    assembled boolean not null default false,
     unique (channel_id, message_key, attachment_key)
 );
 
-create index sighting_waiting on sighting (channel_id, id) where verdict = 'kept' and item_id is null and not missed;
+create index sighting_waiting on sighting (channel_id, id)
+    where verdict = 'kept' and item_id is null and not missed and not assembled;
+create index sighting_volume on sighting (channel_id, volume_key, author_key, position) where volume_key <> '';
 create index sighting_item on sighting (item_id);
 create index sighting_position on sighting (channel_id, position);
 create index sighting_judged on sighting (channel_id, topic, settings_hash);
@@ -1838,11 +1846,25 @@ create table blob_alias (
 
 create index blob_alias_blob on blob_alias (blob_id);
 
+-- What is known of the content of a file of an item; the file itself is a sighting, and its item is the sighting's. A
+-- file without a row is only listed.
+create table item_file (
+    sighting_id uuid primary key references sighting (id) on delete cascade,
+    -- Repeated, for the order in which files are fetched.
+    channel_id uuid not null references channel (id) on delete cascade,
+    -- 'dropped': a person gave its content up. 'gone': its message was deleted before it was fetched.
+    state text not null check (state in ('wanted', 'stored', 'dropped', 'failed', 'gone')),
+    blob_id uuid references blob (id),
+    stored_at timestamptz,
+    check ((state = 'stored') = (blob_id is not null))
+);
+
+create index item_file_blob on item_file (blob_id) where blob_id is not null;
+
 -- Everything that keeps a blob alive. Whoever adds a column with a foreign key to `blob` (`no action`, with an index)
--- adds it here with `union all`; the collector knows nothing else, and a test compares the two. The first line has the
--- shape and no rows.
+-- adds it here with `union all`; the collector knows nothing else, and a test compares the two.
 create view blob_reference as
-select id as blob_id from blob where false;
+select blob_id from item_file where blob_id is not null;
 
 -- Room on a disk that is promised to what is about to be written; `machine` says whose disk.
 create table room_reservation (
