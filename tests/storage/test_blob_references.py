@@ -56,7 +56,8 @@ def test_a_column_that_the_view_lacks_is_found(database_url: str) -> None:
     table = "create table keepsake (blob_id uuid primary key references blob (id))"
     view = (
         "create or replace view blob_reference as"
-        " select blob_id from item_file union all select blob_id from keepsake"
+        " select blob_id from item_file union all select blob_id from picture"
+        " union all select blob_id from keepsake"
     )
     (fault,) = _faults(database_url, table)
     assert "add keepsake.blob_id to the view" in fault

@@ -659,7 +659,10 @@ $function$;
 CREATE VIEW blob_reference AS
  SELECT blob_id
    FROM item_file
-  WHERE (blob_id IS NOT NULL);
+  WHERE (blob_id IS NOT NULL)
+UNION ALL
+ SELECT blob_id
+   FROM picture;
 
 CREATE VIEW live_job AS
  SELECT dedupe_key
@@ -804,6 +807,20 @@ CREATE TABLE clock_mark (
     real_at timestamp with time zone NOT NULL,
     CONSTRAINT clock_mark_pkey PRIMARY KEY (single),
     CONSTRAINT clock_mark_single_check CHECK (single)
+);
+
+CREATE TABLE content_entry (
+    item_id uuid NOT NULL,
+    number integer NOT NULL,
+    path text NOT NULL,
+    size_bytes bigint,
+    packed_bytes bigint,
+    modified_at timestamp with time zone,
+    is_directory boolean NOT NULL DEFAULT false,
+    is_encrypted boolean NOT NULL DEFAULT false,
+    is_link boolean NOT NULL DEFAULT false,
+    CONSTRAINT content_entry_item_id_fkey FOREIGN KEY (item_id) REFERENCES inspection(item_id) ON DELETE CASCADE,
+    CONSTRAINT content_entry_pkey PRIMARY KEY (item_id, number)
 );
 
 CREATE TABLE coverage (
@@ -951,6 +968,30 @@ CREATE TABLE host (
     CONSTRAINT host_pkey PRIMARY KEY (platform, name)
 );
 CREATE INDEX host_due ON public.host USING btree (due_at);
+
+CREATE TABLE inspection (
+    item_id uuid NOT NULL,
+    due_at timestamp with time zone,
+    seq bigint NOT NULL DEFAULT 1,
+    attempts integer NOT NULL DEFAULT 0,
+    state text NOT NULL DEFAULT 'pending'::text,
+    problems text[] NOT NULL DEFAULT '{}'::text[],
+    detail text NOT NULL DEFAULT ''::text,
+    format text NOT NULL DEFAULT ''::text,
+    is_solid boolean NOT NULL DEFAULT false,
+    entry_count integer NOT NULL DEFAULT 0,
+    unpacked_bytes bigint NOT NULL DEFAULT 0,
+    volumes uuid[] NOT NULL DEFAULT '{}'::uuid[],
+    proven_total integer,
+    proof_reason text NOT NULL DEFAULT ''::text,
+    picture_source text NOT NULL DEFAULT ''::text,
+    picture_colour text NOT NULL DEFAULT ''::text,
+    inspected_at timestamp with time zone,
+    CONSTRAINT inspection_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE CASCADE,
+    CONSTRAINT inspection_pkey PRIMARY KEY (item_id),
+    CONSTRAINT inspection_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'empty'::text, 'plain'::text, 'ok'::text, 'partial'::text, 'encrypted'::text, 'hostile'::text, 'incomplete'::text, 'truncated'::text, 'damaged'::text, 'unsupported'::text, 'unreadable'::text])))
+);
+CREATE INDEX inspection_due ON public.inspection USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 CREATE TABLE intake_settings (
     only_row boolean NOT NULL DEFAULT true,
@@ -1259,6 +1300,18 @@ CREATE TABLE part (
     CONSTRAINT part_run_id_delivery_fkey FOREIGN KEY (run_id, delivery) REFERENCES delivery(run_id, number) ON DELETE CASCADE,
     CONSTRAINT part_state_check CHECK ((state = ANY (ARRAY['planned'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'uncertain'::text])))
 ) WITH (fillfactor=50);
+
+CREATE TABLE picture (
+    item_id uuid NOT NULL,
+    width_px integer NOT NULL,
+    height_px integer NOT NULL,
+    media_type text NOT NULL,
+    blob_id uuid NOT NULL,
+    CONSTRAINT picture_blob_id_fkey FOREIGN KEY (blob_id) REFERENCES blob(id),
+    CONSTRAINT picture_item_id_fkey FOREIGN KEY (item_id) REFERENCES inspection(item_id) ON DELETE CASCADE,
+    CONSTRAINT picture_pkey PRIMARY KEY (item_id, width_px, media_type)
+);
+CREATE INDEX picture_blob ON public.picture USING btree (blob_id);
 
 CREATE TABLE product_clock (
     single boolean NOT NULL DEFAULT true,

@@ -64,6 +64,8 @@ with streams as (
 ), addresses as (
     update push_address set due_at = headgate_moved(due_at, %(now)s, %(step)s), open_until = headgate_moved(open_until, %(now)s, %(step)s)
     where greatest(due_at, open_until) > %(now)s
+), inspections as (
+    update inspection set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
 ), doomed as (
     update doomed_object set delete_at = headgate_moved(delete_at, %(now)s, %(step)s) where delete_at > %(now)s
 )

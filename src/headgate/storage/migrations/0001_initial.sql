@@ -1861,10 +1861,70 @@ create table item_file (
 
 create index item_file_blob on item_file (blob_id) where blob_id is not null;
 
+-- What is known of the inside of an item's stored files, and when to look (again). Whoever changes the files of an item
+-- counts `seq` on, so that a result that was read before is never written over them.
+create table inspection (
+    item_id uuid primary key references item (id) on delete cascade,
+    due_at timestamptz,
+    seq bigint not null default 1,
+    attempts int not null default 0,
+    -- 'pending' until the first look; the others say what came of the last one.
+    state text not null default 'pending' check (state in (
+        'pending', 'empty', 'plain', 'ok', 'partial', 'encrypted', 'hostile', 'incomplete', 'truncated', 'damaged',
+        'unsupported', 'unreadable')),
+    -- What is wrong, by the names of `domain/library/contents`; `detail` is what the reader said, for logs.
+    problems text[] not null default '{}',
+    detail text not null default '',
+    format text not null default '',
+    is_solid boolean not null default false,
+    entry_count int not null default 0,
+    unpacked_bytes bigint not null default 0,
+    -- What was read: the blobs of the volumes in their order, null for one that is missing. Entries are numbered in these.
+    volumes uuid[] not null default '{}',
+    -- How many volumes the headers say that there are, and why.
+    proven_total int,
+    proof_reason text not null default '',
+    -- Of which the picture was made: a reason of `domain/library/covers`, and the colour to show until it is there.
+    picture_source text not null default '',
+    picture_colour text not null default '',
+    inspected_at timestamptz
+);
+
+create index inspection_due on inspection (due_at) where due_at is not null;
+
+-- A file, folder or link inside the archive of an item. Paths are safe to show, and never used as paths.
+create table content_entry (
+    item_id uuid not null references inspection (item_id) on delete cascade,
+    -- Its place in the archive, from 0: the only name by which it is extracted.
+    number int not null,
+    path text collate "C" not null,
+    size_bytes bigint,
+    packed_bytes bigint,
+    modified_at timestamptz,
+    is_directory boolean not null default false,
+    is_encrypted boolean not null default false,
+    is_link boolean not null default false,
+    primary key (item_id, number)
+);
+
+-- A picture of an item, in one width and format.
+create table picture (
+    item_id uuid not null references inspection (item_id) on delete cascade,
+    width_px int not null,
+    height_px int not null,
+    media_type text not null,
+    blob_id uuid not null references blob (id),
+    primary key (item_id, width_px, media_type)
+);
+
+create index picture_blob on picture (blob_id);
+
 -- Everything that keeps a blob alive. Whoever adds a column with a foreign key to `blob` (`no action`, with an index)
 -- adds it here with `union all`; the collector knows nothing else, and a test compares the two.
 create view blob_reference as
-select blob_id from item_file where blob_id is not null;
+select blob_id from item_file where blob_id is not null
+union all
+select blob_id from picture;
 
 -- Room on a disk that is promised to what is about to be written; `machine` says whose disk.
 create table room_reservation (
