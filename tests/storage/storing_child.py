@@ -60,6 +60,7 @@ class _SteppedDatabase(Database):
 async def store_contents(url: str, folder: Path, chosen: int, settings: FilesSettings) -> None:
     spools = SpoolFolder(folder / "spool", machine="here")
     store = open_store(settings, folder)
+    await store.check()
     database = _SteppedDatabase(url, RealClock())
     database.steps = _Steps(folder, chosen)
     await database.open()

@@ -26,6 +26,7 @@ def files(request: pytest.FixtureRequest) -> FilesSettings:
 @pytest.fixture
 async def store(files: FilesSettings, tmp_path: Path) -> AsyncIterator[BlobStore]:
     store = open_store(files, tmp_path)
+    await store.check()
     yield store
     await store.close()
 

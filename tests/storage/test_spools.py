@@ -224,7 +224,7 @@ async def test_leftovers_are_removed_and_wanted_ones_kept(spools: SpoolFolder) -
     async with await spools.open("busy", version="1"):
         (spools.folder / "here@gone@state").touch()
         (spools.folder / "notes.txt").touch()
-        assert await spools.clean_up(["wanted"]) == 7
+        assert await spools.clean_up(_only_wanted) == 7
         names = sorted(path.name for path in spools.folder.iterdir())
     assert names == ["here@busy", "here@wanted", "here@wanted@state", "notes.txt"]
     async with await spools.open("wanted", version="1") as spool:
@@ -236,8 +236,12 @@ async def test_wanted_spools_of_other_machines_are_left_to_them(spools: SpoolFol
     for key in ("wanted", "left"):
         async with await other.open(key, version="1") as spool:
             await spool.append(b"content")
-    await spools.clean_up(["wanted"])
+    await spools.clean_up(_only_wanted)
     assert sorted(path.name for path in spools.folder.iterdir()) == ["there@wanted", "there@wanted@state"]
+
+
+async def _only_wanted(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name == "wanted"]
 
 
 async def _put(disk: DiskStore, spool: Spool) -> str:

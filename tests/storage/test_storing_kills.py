@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -62,10 +62,14 @@ async def _assert_whole(database: Database, store: BlobStore) -> int:
     return len(blobs)
 
 
+async def _none(names: Sequence[str]) -> list[str]:
+    return []
+
+
 async def _clean_up(database: Database, store: BlobStore, folder: Path) -> None:
     """What the next start and the collector do, in the time that it takes."""
     spools = SpoolFolder(folder / "spool", machine="here")
-    await spools.clean_up([])
+    await spools.clean_up(_none)
     await spools.close()
     await do(database, "expire_uploads")
     far = timedelta(days=1000)
@@ -84,6 +88,7 @@ async def _kill_at_each(
     kill_at: Callable[[int], int], database: Database, url: str, folder: Path, settings: FilesSettings
 ) -> int:
     store = open_store(settings, folder)
+    await store.check()
     for step in range(1, MAX_STEPS):
         code = kill_at(step)
         assert code in (0, KILLED)

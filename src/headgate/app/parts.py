@@ -12,6 +12,7 @@ from headgate.connectors.apprise_out import AppriseOut
 from headgate.connectors.protocol import Connector
 from headgate.domain.retry import RetryPolicy
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.ingest.storing.upkeep import collecting_kind, sweeping_kind
 from headgate.intake.channels.judging import Judge
 from headgate.intake.channels.rediscovery import Discoverer
 from headgate.intake.channels.rules import RulesCache
@@ -42,6 +43,7 @@ from headgate.outflow.notifications.push_addresses import PushAddresses
 from headgate.outflow.notifications.push_out import Pusher, PushOut
 from headgate.outflow.reminders.fire import Firing
 from headgate.outflow.sending.sender import Sender
+from headgate.storage.blobs.opening import Files, build_files, opened
 from headgate.storage.database import Database, Tx
 from headgate.storage.secrets import get_secret, list_secret_names, open_vault
 from headgate.storage.vault import Vault
@@ -79,6 +81,7 @@ class Parts:
     ids: Ids
     lanes: Lanes
     links: Links
+    files: Files
     rules: RulesCache
     push_addresses: PushAddresses
     kinds: Kinds
@@ -110,6 +113,7 @@ def build_parts(
     ids = Ids(clock, randomness.fork("ids"))
     lanes = Lanes(database, clock)
     pusher = pusher or AppriseOut()
+    files = build_files(settings.files, settings.data.dir, database, clock=clock, ids=ids)
     secrets = StoredSecrets(database, settings.data.dir)
     links = Links(connectors, lanes, secrets, settings.outflow.messages_per_minute)
     rules = RulesCache(IntakeKnobs(**settings.intake.model_dump()), clock)
@@ -134,6 +138,8 @@ def build_parts(
             Notifier(clock, settings.notify.gather_s, settings.notify.concurrency).kind(),
             _push_out(settings, pusher, lanes, clock, ids).kind(),
             pruning_kind(clock, keep_days=settings.notify.keep_days),
+            collecting_kind(files, clock),
+            sweeping_kind(files, clock),
         ]
     )
     kinds.add(retention_kind(settings.jobs, clock, kinds))
@@ -148,7 +154,7 @@ def build_parts(
     )
     private = settings.notify.allow_private
     addresses = PushAddresses(pusher, lanes, clock, ids, settings.data.dir, allow_private=private)
-    return Parts(settings, url, database, clock, ids, lanes, links, rules, addresses, kinds, execution)
+    return Parts(settings, url, database, clock, ids, lanes, links, files, rules, addresses, kinds, execution)
 
 
 def build_push_addresses(settings: Settings, database: Database, *, clock: Clock, ids: Ids) -> PushAddresses:
@@ -206,9 +212,10 @@ async def open_parts(
             settings, url, database, clock=clock, randomness=Randomness(), connectors=connectors
         )
         await install_schedules(database, parts.kinds, now=clock.now())
-        try:
-            yield parts
-        finally:
-            await parts.links.close()
+        async with opened(parts.files):
+            try:
+                yield parts
+            finally:
+                await parts.links.close()
     finally:
         await database.close()

@@ -45,17 +45,39 @@ class CronRows:
 Recurring = Callable[[Tx, datetime], Awaitable[None]]
 
 
+LongWork = Callable[[Job[str], datetime], Awaitable[None]]
+
+
 def recurring(
     name: str, schedule: str, work: Recurring, clock: Clock, *, runner: RunnerName = "fast"
 ) -> Kind[str]:
     """Return a kind that does its work in the transaction that completes it."""
 
+    async def nothing(_job: Job[str], _now: datetime) -> None: ...
+
+    return _recurring(name, schedule, clock, before=nothing, within=work, runner=runner)
+
+
+def recurring_long(
+    name: str, schedule: str, work: LongWork, clock: Clock, *, runner: RunnerName = "bulk"
+) -> Kind[str]:
+    """Return a kind that does its work in transactions of its own, which are safe to repeat."""
+
+    async def nothing(_tx: Tx, _now: datetime) -> None: ...
+
+    return _recurring(name, schedule, clock, before=work, within=nothing, runner=runner)
+
+
+def _recurring(
+    name: str, schedule: str, clock: Clock, *, before: LongWork, within: Recurring, runner: RunnerName
+) -> Kind[str]:
     async def handle(job: Job[str]) -> None:
         async with job.database.transaction() as tx:
             row = await cron.get_cron(tx, kind=name, key=job.key)
+        await before(job, clock.now())
         async with job.finish() as tx:
             now = clock.now()
-            await work(tx, now)
+            await within(tx, now)
             await cron.end_cron(
                 tx,
                 kind=name,

@@ -13,7 +13,7 @@ GIB = 2**30
 
 
 class FilesSettings(Section):
-    """Where stored files will go, and how much room stays free. Not used yet: nothing is fetched so far."""
+    """Where stored files go, and how much room stays free."""
 
     url: str = Field(
         default="",

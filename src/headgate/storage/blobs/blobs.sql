@@ -16,9 +16,10 @@ join blob b on b.id = a.blob_id and b.damaged_at is null
 for key share of b
 
 -- name: keep_blobs
--- What is about to be referred to is not counted as unreferenced.
+-- What is about to be referred to is not counted as unreferenced. Locked in the order of the hashes, as uploads do.
 with locked as (
-    select id from blob where id = any(%(ids)s::uuid[]) and unreferenced_since is not null order by id for no key update
+    select id from blob where id = any(%(ids)s::uuid[]) and unreferenced_since is not null
+    order by sha256 for no key update
 )
 update blob b set unreferenced_since = null from locked where b.id = locked.id
 
@@ -33,5 +34,8 @@ on conflict (platform, scope, content_id, size_bytes) do update set blob_id = ex
 where a.blob_id <> excluded.blob_id
 
 -- name: mark_damaged
--- The first finding counts.
-update blob set damaged_at = %(now)s where id = any(%(ids)s::uuid[]) and damaged_at is null
+-- The first finding counts. Locked in the order of the hashes, as uploads do.
+with locked as (
+    select id from blob where id = any(%(ids)s::uuid[]) and damaged_at is null order by sha256 for no key update
+)
+update blob b set damaged_at = %(now)s from locked where b.id = locked.id

@@ -10,7 +10,7 @@ import asyncio
 import re
 import threading
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -167,8 +167,13 @@ class BucketStore:
     def _check(self) -> None:
         self._step("The bucket cannot be listed", lambda: next(self._batches(), None))
         self._step("The bucket cannot be written", lambda: obstore.put(self._client, _PROBE, b"check"))
-        self._step("The bucket cannot be read", lambda: self._read_small(_PROBE))
+        self._step("The bucket cannot be read", self._read_probe)
         self._step("Objects of the bucket cannot be deleted", lambda: obstore.delete(self._client, _PROBE))
+
+    def _read_probe(self) -> None:
+        # Another process that checks at the same moment may have deleted it.
+        with suppress(FileNotFoundError):
+            self._read_small(_PROBE)
 
     def _step(self, what: str, call: Callable[[], object]) -> None:
         """Make one call of the check; say in the words of S3's set-up why it fails."""

@@ -110,12 +110,8 @@ async def _doom_unreferenced(database: Database, *, now: datetime, before: datet
 async def _delete_due(database: Database, store: BlobStore, *, now: datetime) -> int:
     total = 0
     for _ in range(MAX_BATCHES):
-        async with database.transaction() as tx:
-            names = await doomed.list_due(tx, now=now, limit=BATCH)
-        if not names:
-            break
-        await doomed.delete_objects(database, store, names)
-        total += len(names)
-        if len(names) < BATCH:
+        count = await doomed.delete_due(database, store, now=now, limit=BATCH)
+        total += count
+        if count < BATCH:
             break
     return total

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import shutil
+import tempfile
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -37,8 +38,9 @@ _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EML
 class DiskStore:
     """Objects as files in 256 folders."""
 
-    def __init__(self, folder: Path, *, threads: int = 8) -> None:
+    def __init__(self, folder: Path, *, make: bool = False, threads: int = 8) -> None:
         self._folder = folder
+        self._make = make
         self._threads = Threads("blobs", size=threads)
         self._durable: set[Path] = set()
         """Folders whose own entries this process has synced; another process may not have come that far."""
@@ -154,14 +156,17 @@ class DiskStore:
             Path(f"{path}{_PART}").unlink(missing_ok=True)
 
     def _check(self) -> None:
-        if not self._folder.is_dir():
+        if not (self._make or self._folder.is_dir()):
             raise StoreTrouble(
                 f"The folder for stored files, {self._folder}, does not exist.",
                 remedy="Make it or mount its disk, or set HEADGATE_FILES_URL to another folder.",
             )
         try:
-            _write_small(self._folder / _PROBE, "check")
-            (self._folder / _PROBE).unlink()
+            self._folder.mkdir(mode=0o700, parents=self._make, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self._folder, prefix=_PROBE) as probe:
+                probe.write(b"check")
+                probe.flush()
+                os.fsync(probe.fileno())
         except OSError as error:
             raise explain_folder_error(error, self._folder) from error
 
@@ -250,8 +255,11 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _write_small(path: Path, text: str) -> None:
-    part = Path(f"{path}{_PART}")
-    part.write_text(text, encoding="utf-8")
-    _sync(part)
-    part.replace(path)
+    """Write a file that appears whole; several processes may do so at once."""
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}-")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+    Path(draft).replace(path)
     _sync(path.parent)

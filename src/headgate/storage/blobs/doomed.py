@@ -24,11 +24,19 @@ async def doom_unknown(tx: Tx, names: Sequence[str], *, now: datetime, keep: tim
     return await tx.execute(Q["doom_unknown"], names=list(names), now=now, delete_at=now + keep)
 
 
-async def list_due(tx: Tx, *, now: datetime, limit: int) -> list[str]:
-    """Return objects whose time has come; none while a backup runs."""
-    if not await tx.value(Q["try_without_backup"]):
-        return []
-    return await tx.column(Q["list_due"], now=now, limit=limit)
+async def delete_due(database: Database, store: BlobStore, *, now: datetime, limit: int) -> int:
+    """Delete objects whose time has come and return how many; none while a backup or restore runs.
+
+    A transaction is open meanwhile: a restore that begins waits for it, and then finds them gone.
+    """
+    async with database.transaction() as tx:
+        if not await tx.value(Q["try_without_backup"]):
+            return 0
+        names: list[str] = await tx.column(Q["list_due"], now=now, limit=limit)
+        if names:
+            await store.delete(names)
+            await tx.execute(Q["forget_doomed"], names=names)
+    return len(names)
 
 
 async def delete_objects(database: Database, store: BlobStore, names: Sequence[str]) -> None:

@@ -1,20 +1,30 @@
-"""Which store the settings mean, and whether it belongs to this database."""
+"""The files of this instance: the store that the settings mean, whether it is ours, and the way into it."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
+from headgate.kernel.clock import Clock
 from headgate.kernel.files_settings import FilesSettings
+from headgate.kernel.ids import Ids
 from headgate.storage.blobs.disk import DiskStore
+from headgate.storage.blobs.room import DiskRoom
+from headgate.storage.blobs.spools import FOLDER, SpoolFolder
 from headgate.storage.blobs.store import BlobStore, StoreTrouble
+from headgate.storage.blobs.writer import BlobWriter
 from headgate.storage.database import Database
 from headgate.storage.queries import load_queries
 
 Q = load_queries(__name__)
 
 DEFAULT_FOLDER = "blobs"
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ class _Owner:
 
 
 def open_store(settings: FilesSettings, data_dir: Path) -> BlobStore:
-    """Return the store that the settings name; the folder inside the data folder is made if need be."""
+    """Return the store that the settings name; `check` makes the folder inside the data folder."""
     if settings.url.startswith("s3://"):
         # Imported here, because few need it.
         from headgate.storage.blobs.bucket import BucketStore
@@ -32,9 +42,67 @@ def open_store(settings: FilesSettings, data_dir: Path) -> BlobStore:
         return BucketStore(settings)
     if settings.url:
         return DiskStore(Path(settings.url))
-    folder = data_dir / DEFAULT_FOLDER
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return DiskStore(folder)
+    return DiskStore(data_dir / DEFAULT_FOLDER, make=True)
+
+
+@dataclass(frozen=True)
+class Files:
+    """Stored content, and the way into it; a process has one.
+
+    The spool of a file that is being fetched has the sighting's id as its key. Other spools are not gone on
+    with after their process has ended.
+    """
+
+    store: BlobStore
+    spools: SpoolFolder
+    writer: BlobWriter
+    room: DiskRoom
+    keep_unused: timedelta
+    database: Database
+    ids: Ids
+
+    async def open(self) -> None:
+        """Make sure that the store can be used and is ours, and remove spools that were left behind."""
+        await self.store.check()
+        await claim_store(self.database, self.store, fresh_id=self.ids.new())
+        await self.spools.clean_up(self._list_wanted)
+
+    async def close(self) -> None:
+        await self.store.close()
+        await self.spools.close()
+
+    async def _list_wanted(self, names: Sequence[str]) -> Collection[str]:
+        ids = [name for name in names if _ID.fullmatch(name)]
+        async with self.database.autocommit() as tx:
+            return await tx.column(Q["list_wanted_spools"], ids=ids)
+
+
+def build_files(
+    settings: FilesSettings, data_dir: Path, database: Database, *, clock: Clock, ids: Ids
+) -> Files:
+    """Put together what the settings name; nothing is opened."""
+    store = open_store(settings, data_dir)
+    spools = SpoolFolder(data_dir / FOLDER)
+    folder = store.folder if isinstance(store, DiskStore) else None
+    return Files(
+        store,
+        spools,
+        BlobWriter(database, store, ids=ids, clock=clock),
+        DiskRoom(database, spools, settings, store_folder=folder),
+        timedelta(hours=settings.keep_unused_h),
+        database,
+        ids,
+    )
+
+
+@asynccontextmanager
+async def opened(files: Files) -> AsyncGenerator[None, None]:
+    """Have the files open within the block."""
+    try:
+        await files.open()
+        yield
+    finally:
+        await files.close()
 
 
 async def claim_store(database: Database, store: BlobStore, *, fresh_id: UUID, moved: bool = False) -> None:

@@ -8,3 +8,7 @@ select id, marked from made union all select id, marked from blob_store limit 1
 -- name: set_marked
 -- From now on a store without the mark is not ours.
 update blob_store set marked = true where not marked
+
+-- name: list_wanted_spools
+-- Of the spools that are there; downloads go on from them.
+select sighting_id::text from item_file where sighting_id = any(%(ids)s::uuid[]) and state = 'wanted'

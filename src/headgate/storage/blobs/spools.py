@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote
+from uuid import uuid4
 
 from headgate.domain.errors import Transient
 from headgate.storage.blobs.spool_file import Remembered, SpoolFile, open_spool_file, remove_if_free
@@ -34,6 +37,11 @@ SHORT_BYTES = 2**16
 SYNC_EVERY_BYTES = 64 * 2**20
 _MAX_NAME_LENGTH = 150
 _MAX_REMEMBERED = 1_000
+_MACHINE = "machine"
+_ASK_AT_ONCE = 1_000
+
+ListWanted = Callable[[Sequence[str]], Awaitable[Collection[str]]]
+"""Returns those of some spools, by `name_source`, whose sources are wanted still."""
 
 
 class WrongContent(Transient):
@@ -166,10 +174,15 @@ class SpoolFolder:
     """All spools of one folder, and the threads that write them."""
 
     def __init__(
-        self, folder: Path, *, machine: str, sync_every_bytes: int = SYNC_EVERY_BYTES, threads: int = 8
+        self,
+        folder: Path,
+        *,
+        machine: str | None = None,
+        sync_every_bytes: int = SYNC_EVERY_BYTES,
+        threads: int = 8,
     ) -> None:
         self._folder = folder
-        self._machine = machine
+        self._named = machine
         self._remembered: OrderedDict[Path, Remembered] = OrderedDict()
         self.sync_every_bytes = sync_every_bytes
         self.threads = Threads("spool", size=threads)
@@ -178,22 +191,31 @@ class SpoolFolder:
     def folder(self) -> Path:
         return self._folder
 
-    @property
+    @cached_property
     def machine(self) -> str:
-        return self._machine
+        """Whose disk this is: an ID that stays with the folder, because containers change their names."""
+        return quote(self._named or _read_machine(self._folder), safe="")
 
     async def open(self, key: str, *, version: str) -> Spool:
         """Open the spool of a source where it was left, or anew if the version of the source is another."""
-        path = self._folder / f"{quote(self._machine, safe='')}@{name_source(key)}"
+        path = self._folder / f"{self.machine}@{name_source(key)}"
         remembered = self._remembered.pop(path, None)
         file, hashed = await self.threads.run_short(self._open, path, version, remembered)
         if not hashed:
             await self.threads.run(file.hash_again)
         return Spool(self, file)
 
-    async def clean_up(self, wanted: Iterable[str]) -> int:
-        """Remove what was left behind, but for the sources that are wanted still; return the bytes freed."""
-        return await self.threads.run(self._clean_up, {name_source(key) for key in wanted})
+    async def clean_up(self, list_wanted: ListWanted) -> int:
+        """Remove what was left behind, but for the sources that are wanted still; return the bytes freed.
+
+        Asks about the spools that are there: what is wanted in all may be far more.
+        """
+        files = await self.threads.run(self._list_files)
+        names = sorted({_name_in(path) for path in files})
+        wanted: set[str] = set()
+        for first in range(0, len(names), _ASK_AT_ONCE):
+            wanted.update(await list_wanted(names[first : first + _ASK_AT_ONCE]))
+        return await self.threads.run(_remove_left, [path for path in files if _name_in(path) not in wanted])
 
     async def get_sizes(self) -> dict[str, int]:
         """Return what the spools of this machine take by `name_source`, without what objects share."""
@@ -216,22 +238,11 @@ class SpoolFolder:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             return open_spool_file(path, version=version, remembered=remembered)
 
-    def _clean_up(self, wanted: Collection[str]) -> int:
-        freed = 0
-        for path in self._list_files():
-            if path.name.split("@")[1] in wanted:
-                continue
-            if path.name.count("@") == 1:
-                freed += remove_if_free(path)
-            elif not path.with_name(path.name.rpartition("@")[0]).exists():
-                path.unlink(missing_ok=True)
-        return freed
-
     def _sizes(self) -> dict[str, int]:
         sizes: dict[str, int] = {}
         for path in self._list_files():
             machine, _, name = path.name.partition("@")
-            if machine != quote(self._machine, safe="") or "@" in name:
+            if machine != self.machine or "@" in name:
                 continue
             with suppress(FileNotFoundError):
                 status = path.stat()
@@ -249,6 +260,42 @@ def name_source(key: str) -> str:
     if len(name) <= _MAX_NAME_LENGTH:
         return name
     return f"{name[:100]}~{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+def _name_in(path: Path) -> str:
+    """Return the `name_source` of a spool, or of what stands beside it."""
+    return path.name.split("@")[1]
+
+
+def _remove_left(paths: Sequence[Path]) -> int:
+    freed = 0
+    for path in paths:
+        if path.name.count("@") == 1:
+            freed += remove_if_free(path)
+        elif not path.with_name(path.name.rpartition("@")[0]).exists():
+            path.unlink(missing_ok=True)
+    return freed
+
+
+def _read_machine(folder: Path) -> str:
+    """Return the ID of the machine whose disk the folder is on, made when it is first asked for."""
+    with suppress(FileNotFoundError):
+        return (folder / _MACHINE).read_text("utf-8")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = folder / f"{_MACHINE}-{uuid4().hex}"
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(uuid4().hex)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        # The first of several processes decides.
+        os.link(draft, folder / _MACHINE)
+    except FileExistsError:
+        pass
+    except OSError:
+        draft.replace(folder / _MACHINE)
+    draft.unlink(missing_ok=True)
+    return (folder / _MACHINE).read_text("utf-8")
 
 
 async def _wait_for(work: asyncio.Future[None] | None) -> None:
