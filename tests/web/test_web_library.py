@@ -188,6 +188,7 @@ async def test_administrators_see_what_gave_up(world: WebWorld) -> None:
         page = (await client.get("/jobs")).text
     assert "the channel is private now" in page
     assert "No jobs" in page
+    assert "Stored files have never been verified." in page
 
 
 API_PATHS = {

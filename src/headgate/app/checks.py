@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from headgate.domain.errors import UserError
+from headgate.ingest.storing.audit_words import AuditWords
 from headgate.kernel.logs import mask_url
 from headgate.storage.listings.listing_overview import (
     HostState,
@@ -273,6 +274,12 @@ def judge_accounts(troubled: list[TroubledAccount]) -> Check:
         for account in troubled
     )
     return Check("accounts", "warn", f"{named}.", "Sign these accounts in again, or remove them.")
+
+
+def judge_files(words: AuditWords) -> Check:
+    """Judge stored files by what is known; `headgate audit` reads them."""
+    status: Status = "warn" if words.troubled else "ok"
+    return Check("stored files", status, f"{words.findings} {words.progress}", words.remedy)
 
 
 def _named(hosts: list[HostState]) -> str:

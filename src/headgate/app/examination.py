@@ -18,6 +18,7 @@ from headgate.app.checks import (
     judge_accounts,
     judge_clock,
     judge_engine,
+    judge_files,
     judge_hosts,
     judge_listings,
     judge_powers,
@@ -27,6 +28,8 @@ from headgate.app.checks import (
 )
 from headgate.app.server import open_server
 from headgate.domain.errors import UserError
+from headgate.ingest.storing.audit import report_audit
+from headgate.ingest.storing.audit_words import describe_audit
 from headgate.kernel.clock import Clock
 from headgate.kernel.settings import Settings
 from headgate.storage.database import Tx
@@ -108,4 +111,5 @@ async def _examine_schema(url: str, tx: Tx, settings: Settings, clock: Clock) ->
     odd = await list_odd_listings(tx, now=clock.now())
     feeds = judge_listings(odd, await list_troubled_listings(tx))
     sites = judge_hosts(await list_hosts(tx))
-    return [schema, *judge_engine(engine), schedule, accounts, sites, feeds]
+    files = judge_files(describe_audit(await report_audit(tx), clock.now()))
+    return [schema, *judge_engine(engine), schedule, accounts, sites, feeds, files]

@@ -15,6 +15,7 @@ from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import Settings, load_settings
+from headgate.storage.blobs.opening import Files, build_files
 from headgate.storage.database import Database
 from headgate.storage.jobs.product_clock import Anchor, get_anchor
 from headgate.storage.migrate import schema_status
@@ -34,6 +35,16 @@ class CommandContext:
     @property
     def ids(self) -> Ids:
         return Ids(self.clock, Randomness())
+
+    @asynccontextmanager
+    async def open_files(self) -> AsyncGenerator[Files, None]:
+        """Yield the files that the settings name; whoever uses them checks them first."""
+        settings = self.settings
+        files = build_files(settings.files, settings.data.dir, self.database, clock=self.clock, ids=self.ids)
+        try:
+            yield files
+        finally:
+            await files.close()
 
 
 def with_database(work: Callable[[CommandContext], Awaitable[Result]]) -> Result:

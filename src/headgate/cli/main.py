@@ -69,6 +69,9 @@ COMMANDS = {
     "run": Command("headgate.cli.run.run:app", "Show, pause, cancel and retry sends.", SEND),
     "doctor": Command("headgate.cli.doctor:doctor", "Find problems and how to fix them.", LOOK_AFTER),
     "config": Command("headgate.cli.config:app", "Show the settings and where they come from.", LOOK_AFTER),
+    "audit": Command(
+        "headgate.cli.files.audit:audit", "Verify stored files; fetch damaged ones again.", LOOK_AFTER
+    ),
     "db": Command("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),
     "jobs": Command("headgate.cli.jobs.jobs:app", "List jobs; retry or discard failed ones.", LOOK_AFTER),
     "failed": Command("headgate.cli.channel.failed_items:app", "List and retry failed items.", LOOK_AFTER),

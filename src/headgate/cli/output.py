@@ -133,6 +133,31 @@ def progress_bar(text: str, *, total: int) -> Generator[Callable[[int], None], N
 
 
 @contextmanager
+def bytes_bar(text: str) -> Generator[Callable[[int, int], None], None, None]:
+    """Yield a function that takes how many bytes are done, and of how many; silent without a terminal."""
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    console = console_for(sys.stderr)
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as progress:
+        task = progress.add_task(text, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
 def working(text: str) -> Generator[None, None, None]:
     """Show on standard error that something goes on; silent without a terminal."""
     if not sys.stderr.isatty():

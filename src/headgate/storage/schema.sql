@@ -746,6 +746,23 @@ CREATE TABLE blob_alias (
 );
 CREATE INDEX blob_alias_blob ON public.blob_alias USING btree (blob_id);
 
+CREATE TABLE blob_audit (
+    single boolean NOT NULL DEFAULT true,
+    started_at timestamp with time zone NOT NULL,
+    noted_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    reached uuid NOT NULL,
+    total bigint NOT NULL,
+    total_bytes bigint NOT NULL,
+    checked bigint NOT NULL DEFAULT 0,
+    checked_bytes bigint NOT NULL DEFAULT 0,
+    damaged bigint NOT NULL DEFAULT 0,
+    refetched bigint NOT NULL DEFAULT 0,
+    lost bigint NOT NULL DEFAULT 0,
+    CONSTRAINT blob_audit_pkey PRIMARY KEY (single),
+    CONSTRAINT blob_audit_single_check CHECK (single)
+);
+
 CREATE TABLE blob_store (
     single boolean NOT NULL DEFAULT true,
     id uuid NOT NULL,

@@ -80,7 +80,7 @@ class DiskStore:
         descriptor = await self._threads.run(self._open, name)
         try:
             while start < end:
-                chunk = await self._threads.run(os.pread, descriptor, min(CHUNK_BYTES, end - start), start)
+                chunk = await self._threads.run(_read_at, descriptor, min(CHUNK_BYTES, end - start), start)
                 if not chunk:
                     raise ObjectDamaged(f"The object {name} ends at byte {start}, before byte {end}.")
                 start += len(chunk)
@@ -236,6 +236,15 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _read_at(descriptor: int, count: int, start: int) -> bytes:
+    try:
+        return os.pread(descriptor, count, start)
+    except OSError as error:
+        if error.errno == errno.EIO:
+            raise ObjectDamaged(f"The disk cannot read byte {start} of an object.") from error
+        raise
 
 
 def _size_of(path: Path) -> int | None:

@@ -1810,6 +1810,24 @@ create index blob_object_name on blob (object_name);
 create index blob_unreferenced on blob (unreferenced_since) where unreferenced_since is not null;
 create index blob_damaged on blob (damaged_at) where damaged_at is not null;
 
+-- The latest reading of everything that is stored: how far it is, and what it found.
+create table blob_audit (
+    single boolean primary key default true check (single),
+    started_at timestamptz not null,
+    noted_at timestamptz not null,
+    ended_at timestamptz,
+    -- The last blob that was read, in the order of their ids.
+    reached uuid not null,
+    total bigint not null,
+    total_bytes bigint not null,
+    checked bigint not null default 0,
+    checked_bytes bigint not null default 0,
+    damaged bigint not null default 0,
+    -- Files of damaged blobs that are to be fetched again, and files that cannot be, because their message is gone.
+    refetched bigint not null default 0,
+    lost bigint not null default 0
+);
+
 -- An object that is being made. It commits before the first byte and ends as a blob or as a doomed object.
 create table upload_intent (
     id uuid primary key,

@@ -9,6 +9,8 @@ from datetime import timedelta
 
 from fastapi import Response
 
+from headgate.ingest.storing.audit import report_audit
+from headgate.ingest.storing.audit_words import describe_audit
 from headgate.storage.jobs.dead_letters import list_dead_letters
 from headgate.storage.jobs.engine import QueueDepth, queue_depths
 from headgate.web.callers import CurrentCaller
@@ -58,4 +60,5 @@ async def show_jobs(site: CurrentSite, caller: CurrentCaller) -> Response:
     async with site.transaction() as tx:
         queues = sum_up(await queue_depths(tx))
         letters = await list_dead_letters(tx, state="open", kind=None, limit=MAX_LETTERS)
-    return site.renderer.render("jobs.html", caller=caller, queues=queues, letters=letters)
+        files = describe_audit(await report_audit(tx), site.parts.clock.now())
+    return site.renderer.render("jobs.html", caller=caller, queues=queues, letters=letters, files=files)

@@ -1,0 +1,1 @@
+"""Commands for stored files: verify, back up, restore."""
