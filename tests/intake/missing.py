@@ -12,6 +12,7 @@ from headgate.domain.streams.misses import MISS_CAP, PAUSES_S
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.streams.accept import accept_messages
+from headgate.intake.streams.assemble import Assembler
 from headgate.intake.streams.ingest import Ingest
 from headgate.intake.streams.misses import MissRetries, retry_misses
 from headgate.intake.streams.rechecks import Rechecks
@@ -232,7 +233,14 @@ def build_missing(database: Database, url: str) -> Missing:
     links = Links({"simulated": SimulatedConnector(world)}, Lanes(database, clock), NoSecrets())
     rules = RulesCache(IntakeKnobs(), clock)
     messages = SingleMessages(links, rules, clock, ids)
-    kinds = Kinds([MissRetries(messages).kind(), Rechecks(messages).kind(), Ingest(clock, ids).kind()])
+    kinds = Kinds(
+        [
+            MissRetries(messages).kind(),
+            Rechecks(messages).kind(),
+            Ingest(clock, ids).kind(),
+            Assembler(rules, clock, ids).kind(),
+        ]
+    )
     return Missing(database, url, clock, world, ids, links, rules, kinds)
 
 

@@ -41,7 +41,7 @@ async def wish(missing: Missing, user: UUID, subject: Subject) -> None:
 async def catch(missing: Missing, *names: str) -> None:
     missing.clock.advance(1)
     await missing.accept(
-        *(missing.world.post(STREAM, files=[file_of(f"{name}.zip", name.encode())]) for name in names)
+        *(missing.world.post(STREAM, files=[file_of(f"{name}.7z", name.encode())]) for name in names)
     )
     await missing.work()
 
@@ -68,7 +68,7 @@ async def test_a_search_finds_items_by_their_words(missing: Missing, user: UUID)
 
 
 async def test_what_was_sent_before_the_follow_is_not_news(missing: Missing, user: UUID) -> None:
-    old = missing.world.post(STREAM, files=[file_of("old.zip", b"old")])
+    old = missing.world.post(STREAM, files=[file_of("old.7z", b"old")])
     missing.clock.advance(60)
     await wish(missing, user, Subject(channel_id=missing.channel_id))
     await missing.accept(old)

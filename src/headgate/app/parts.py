@@ -18,6 +18,7 @@ from headgate.intake.channels.rediscovery import Discoverer
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.listings.poll import Poller
 from headgate.intake.listings.sweep import Sweeper
+from headgate.intake.streams.assemble import Assembler
 from headgate.intake.streams.head_checks import HeadChecker
 from headgate.intake.streams.ingest import Ingest
 from headgate.intake.streams.misses import MissRetries
@@ -131,6 +132,7 @@ def build_parts(
             Rechecks(messages).kind(),
             Rereader(links, clock, ids, rules).kind(),
             Ingest(clock, ids).kind(),
+            Assembler(rules, clock, ids).kind(),
             Poller(database, links, clock, ids, randomness.fork("poll"), rules, settings.series).kind(),
             Sweeper(links, clock, ids, randomness.fork("sweep"), rules, settings.series).kind(),
             Firing(clock, ids).kind(),

@@ -8,13 +8,15 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.items import content_key, item_kind, item_title
+from headgate.domain.library.volumes import read_volume_name
 from headgate.kernel.ids import Ids
 from headgate.storage.catalogue import sightings
+from headgate.storage.catalogue.sets import StoredVolume
 from headgate.storage.catalogue.sightings import NewItem, NewSighting, WaitingSighting
 from headgate.storage.database import Tx
 
-Seen = NewSighting | WaitingSighting
-"""What an item is made of: a sighting that is about to be stored, or one that waits."""
+Seen = NewSighting | WaitingSighting | StoredVolume
+"""What an item is made of: a sighting that is about to be stored, one that waits, or one beside volumes."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,9 @@ async def make_items(
     firsts = dict(zip(reversed(keys), reversed(seen), strict=True))
     items = {key: _item(key, firsts[key], ids) for key in dict.fromkeys(keys)}
     quiet = [item.id for key, item in items.items() if firsts[key].message_key in silent_keys]
+    later = [item.id for key, item in items.items() if _may_be_volume(firsts[key])]
     new_items, news = await sightings.insert_items(
-        tx, channel_id, list(items.values()), silent_keys=quiet, now=now
+        tx, channel_id, list(items.values()), silent_ids=quiet, later_ids=later, now=now
     )
     found = {key: item.id for key, item in items.items()}
     if new_items < len(items):
@@ -73,6 +76,11 @@ def key_of(seen: Seen) -> str:
     return content_key(
         message_key=seen.message_key, attachment_key=seen.attachment_key, content_id=seen.content_id
     )
+
+
+def _may_be_volume(seen: Seen) -> bool:
+    name = None if seen.url else read_volume_name(seen.file_name)
+    return name is not None and name.ambiguous
 
 
 def _item(key: str, seen: Seen, ids: Ids) -> NewItem:

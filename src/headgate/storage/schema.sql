@@ -319,8 +319,8 @@ begin
 
     return query
     with told as (
-        insert into news (channel_id, release_id, at)
-        select r.channel_id, r.id, taken_at
+        insert into news (channel_id, release_id, at, due_at)
+        select r.channel_id, r.id, taken_at, taken_at
         from unnest(channel_ids, entry_keys, first_looks) as e (channel_id, key, first_look)
         join release r on r.channel_id = e.channel_id and r.entry_key = e.key
         join chapter c on c.id = r.chapter_id
@@ -1035,6 +1035,14 @@ CREATE TABLE item (
 );
 CREATE INDEX item_shown ON public.item USING btree (caught_at DESC, id DESC) WHERE (NOT hidden);
 
+CREATE TABLE item_alias (
+    old_id uuid NOT NULL,
+    item_id uuid NOT NULL,
+    CONSTRAINT item_alias_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE CASCADE,
+    CONSTRAINT item_alias_pkey PRIMARY KEY (old_id)
+);
+CREATE INDEX item_alias_item ON public.item_alias USING btree (item_id);
+
 CREATE TABLE item_file (
     sighting_id uuid NOT NULL,
     channel_id uuid NOT NULL,
@@ -1049,6 +1057,24 @@ CREATE TABLE item_file (
     CONSTRAINT item_file_state_check CHECK ((state = ANY (ARRAY['wanted'::text, 'stored'::text, 'dropped'::text, 'failed'::text, 'gone'::text])))
 );
 CREATE INDEX item_file_blob ON public.item_file USING btree (blob_id) WHERE (blob_id IS NOT NULL);
+
+CREATE TABLE item_set (
+    item_id uuid NOT NULL,
+    state text NOT NULL,
+    reason text NOT NULL,
+    present integer NOT NULL,
+    total integer,
+    missing_count integer NOT NULL,
+    missing text[] NOT NULL,
+    problem boolean NOT NULL,
+    dismissed_at timestamp with time zone,
+    arrived_at timestamp with time zone NOT NULL,
+    told boolean NOT NULL DEFAULT false,
+    CONSTRAINT item_set_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE CASCADE,
+    CONSTRAINT item_set_pkey PRIMARY KEY (item_id),
+    CONSTRAINT item_set_state_check CHECK ((state = ANY (ARRAY['proven'::text, 'assumed'::text, 'waiting'::text, 'impossible'::text])))
+);
+CREATE INDEX item_set_problem ON public.item_set USING btree (item_id) WHERE (problem AND (dismissed_at IS NULL));
 
 CREATE TABLE judging (
     channel_id uuid NOT NULL,
@@ -1249,13 +1275,15 @@ CREATE TABLE news (
     release_id uuid,
     item_id uuid,
     at timestamp with time zone NOT NULL,
+    due_at timestamp with time zone NOT NULL,
     CONSTRAINT news_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
     CONSTRAINT news_check CHECK ((num_nonnulls(release_id, item_id) = 1)),
     CONSTRAINT news_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE CASCADE,
     CONSTRAINT news_pkey PRIMARY KEY (id),
     CONSTRAINT news_release_id_fkey FOREIGN KEY (release_id) REFERENCES release(id) ON DELETE CASCADE
 );
-CREATE INDEX news_channel ON public.news USING btree (channel_id, id);
+CREATE INDEX news_due ON public.news USING btree (channel_id, due_at, id);
+CREATE INDEX news_item ON public.news USING btree (item_id) WHERE (item_id IS NOT NULL);
 
 CREATE TABLE notification (
     id uuid NOT NULL,
@@ -1723,8 +1751,10 @@ CREATE TABLE sighting (
     volume_key text NOT NULL DEFAULT ''::text,
     author_key text NOT NULL DEFAULT ''::text,
     assembled boolean NOT NULL DEFAULT false,
+    evidence text NOT NULL DEFAULT 'none'::text,
     CONSTRAINT sighting_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
     CONSTRAINT sighting_channel_id_message_key_attachment_key_key UNIQUE (channel_id, message_key, attachment_key),
+    CONSTRAINT sighting_evidence_check CHECK ((evidence = ANY (ARRAY['none'::text, 'volume'::text, 'whole'::text]))),
     CONSTRAINT sighting_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE SET NULL,
     CONSTRAINT sighting_pkey PRIMARY KEY (id)
 );
@@ -1875,6 +1905,30 @@ CREATE TABLE user_session (
 );
 CREATE INDEX user_session_expires ON public.user_session USING btree (expires_at);
 CREATE INDEX user_session_user ON public.user_session USING btree (user_id);
+
+CREATE TABLE volume_bucket (
+    channel_id uuid NOT NULL,
+    volume_key text NOT NULL,
+    author_key text NOT NULL,
+    due_at timestamp with time zone,
+    changed_from bigint,
+    changed_to bigint,
+    CONSTRAINT volume_bucket_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT volume_bucket_pkey PRIMARY KEY (channel_id, volume_key, author_key)
+);
+CREATE INDEX volume_bucket_due ON public.volume_bucket USING btree (channel_id, due_at) WHERE (due_at IS NOT NULL);
+
+CREATE TABLE volume_choice (
+    sighting_id uuid NOT NULL,
+    item_id uuid,
+    volume_key text NOT NULL,
+    author_key text NOT NULL,
+    CONSTRAINT volume_choice_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE CASCADE,
+    CONSTRAINT volume_choice_pkey PRIMARY KEY (sighting_id),
+    CONSTRAINT volume_choice_sighting_id_fkey FOREIGN KEY (sighting_id) REFERENCES sighting(id) ON DELETE CASCADE
+);
+CREATE INDEX volume_choice_bucket ON public.volume_choice USING btree (volume_key, author_key);
+CREATE INDEX volume_choice_item ON public.volume_choice USING btree (item_id) WHERE (item_id IS NOT NULL);
 
 CREATE TABLE watch (
     channel_id uuid NOT NULL,

@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import permutations
 
 import pytest
-from volume_worlds import DAY, HOUR, MB, MINUTE, Library, Posted, build_volume
+from volume_worlds import DAY, HOUR, MB, MINUTE, Library, Posted, build_volume, ident
 
 from headgate.domain.library.assembly import MAX_VOLUMES, AssembledItem, assemble
 from headgate.domain.library.partition import MAX_GAP
@@ -222,47 +222,53 @@ class TestCopies:
 class TestPeople:
     def test_a_persons_join_outranks_time_and_size(self) -> None:
         january, june = post(*parts(1, 2)), post(("Pack.part3.rar", 300), start_s=150 * DAY, first=3)
-        pinned = [replace(volume, item_id=7, pinned_to=7) for volume in january + june]
+        pinned = [replace(volume, item_id=ident(7), pinned_to=ident(7)) for volume in january + june]
         (item,) = assemble(pinned)
-        assert (item.reason, item.item_id, shown([item])) == ("joined_by_hand", 7, ["1 2 3"])
+        assert (item.reason, item.item_id, shown([item])) == ("joined_by_hand", ident(7), ["1 2 3"])
 
     def test_a_later_volume_joins_a_persons_set(self) -> None:
         first, second, third = post(("Pack.part1.rar", 10), ("Pack.part2.rar", 30), ("Pack.part3.rar", 30))
-        items = assemble([replace(first, pinned_to=7), replace(second, pinned_to=7), third])
-        assert (shown(items), items[0].item_id) == (["1 2 3"], 7)
+        items = assemble([replace(first, pinned_to=ident(7)), replace(second, pinned_to=ident(7)), third])
+        assert (shown(items), items[0].item_id) == (["1 2 3"], ident(7))
 
     def test_two_sets_that_a_person_made_never_merge(self) -> None:
         volumes = post(*parts(1, 2, 3, 4))
         pinned = [
-            replace(volume, pinned_to=7 + place // 2, item_id=7) for place, volume in enumerate(volumes)
+            replace(volume, pinned_to=ident(7 + place // 2), item_id=ident(7))
+            for place, volume in enumerate(volumes)
         ]
         items = assemble(pinned)
-        assert [(item.item_id, item.aliases) for item in items] == [(7, ()), (8, ())]
+        assert [(item.item_id, item.aliases) for item in items] == [(ident(7), ()), (ident(8), ())]
         assert shown(items) == ["1 2", "3 4"]
 
     def test_what_a_person_separated_stays_alone_and_the_set_keeps_its_id(self) -> None:
-        first, second = (replace(volume, item_id=7) for volume in post(*parts(1, 2)))
+        first, second = (replace(volume, item_id=ident(7)) for volume in post(*parts(1, 2)))
         for separated in (first, second):
             kept = second if separated is first else first
             items = assemble([replace(separated, separated=True), kept])
-            assert {(item.reason, item.item_id) for item in items} == {("separated", None), ("volumes", 7)}
+            assert {(item.reason, item.item_id) for item in items} == {
+                ("separated", None),
+                ("volumes", ident(7)),
+            }
 
 
 class TestIds:
     def test_sets_that_turn_out_to_be_one_keep_the_oldest_id(self) -> None:
-        volumes = [replace(each, item_id=20 - each.position) for each in post(*parts(1, 2, 3))]
+        volumes = [replace(each, item_id=ident(20 - each.position)) for each in post(*parts(1, 2, 3))]
         (item,) = assemble(volumes)
-        assert (item.item_id, item.aliases) == (17, (18, 19))
+        assert (item.item_id, item.aliases) == (ident(17), (ident(18), ident(19)))
 
     def test_a_set_that_turns_out_to_be_two_leaves_its_id_where_most_volumes_are(self) -> None:
         volumes = post(*parts(1, 2), *parts(1, 2, 3))
-        items = assemble([replace(volume, item_id=7) for volume in volumes])
-        assert [item.item_id for item in items] == [None, 7]
+        items = assemble([replace(volume, item_id=ident(7)) for volume in volumes])
+        assert [item.item_id for item in items] == [None, ident(7)]
 
     def test_an_id_whose_volumes_all_left_redirects_to_where_they_went(self) -> None:
         volumes = post(*parts(1, 2, 3))
-        items = assemble([replace(volume, item_id=3 if volume.position < 3 else 5) for volume in volumes])
-        assert [(item.item_id, item.aliases) for item in items] == [(3, (5,))]
+        items = assemble(
+            [replace(volume, item_id=ident(3 if volume.position < 3 else 5)) for volume in volumes]
+        )
+        assert [(item.item_id, item.aliases) for item in items] == [(ident(3), (ident(5),))]
 
 
 class TestLimit:
@@ -274,7 +280,7 @@ class TestLimit:
 
     def test_a_persons_choice_is_not_lost_to_the_limit(self) -> None:
         volumes = post(*(f"Pack.part{number:04}.rar" for number in range(1, MAX_VOLUMES + 3)))
-        volumes[-1] = replace(volumes[-1], pinned_to=7)
+        volumes[-1] = replace(volumes[-1], pinned_to=ident(7))
         items = assemble(volumes)
         assert [item.reason for item in items] == ["joined_by_hand", "too_many", "too_many"]
         assert len(items[0].slots) == MAX_VOLUMES

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from uuid import UUID
 
 from hypothesis import strategies as st
 
@@ -89,6 +90,10 @@ def keys_of(items: Iterable[AssembledItem]) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(volume.key for volume in item.volumes) for item in items)
 
 
+def ident(number: int) -> UUID:
+    return UUID(int=number)
+
+
 class Library:
     """Volumes as they arrive, with the ids that the items of the last assembly had."""
 
@@ -101,7 +106,8 @@ class Library:
         """Take in a volume and assemble all of them again."""
         found = assemble([*self.volumes, volume])
         self.items = tuple(
-            item if item.item_id is not None else replace(item, item_id=next(self._ids)) for item in found
+            item if item.item_id is not None else replace(item, item_id=ident(next(self._ids)))
+            for item in found
         )
         self.volumes = [
             replace(volume, item_id=item.item_id) for item in self.items for volume in item.volumes

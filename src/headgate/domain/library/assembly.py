@@ -21,6 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
+from uuid import UUID
 
 from headgate.domain.library.clusters import Cluster
 from headgate.domain.library.partition import partition
@@ -51,9 +52,9 @@ class AssembledItem:
 
     slots: tuple[Slot, ...]
     reason: SetReason | LoneReason
-    item_id: int | None = None
+    item_id: UUID | None = None
     """The id that it keeps; None: it needs a new one."""
-    aliases: tuple[int, ...] = ()
+    aliases: tuple[UUID, ...] = ()
     """Ids of items that are in it now; they redirect to it and hand over what people set."""
 
     @property
@@ -120,15 +121,15 @@ def _item(volumes: Sequence[Volume], reason: SetReason | LoneReason) -> Assemble
 def _assign_ids(items: Sequence[AssembledItem]) -> tuple[AssembledItem, ...]:
     """Give each known id to the item with most of its volumes; the oldest of an item's ids stays."""
     homes = _find_homes(items)
-    ids: dict[int, list[int]] = defaultdict(list)
+    ids: dict[int, list[UUID]] = defaultdict(list)
     for known, place in sorted(homes.items()):
         ids[place].append(known)
     return tuple(_with_ids(item, ids[place]) for place, item in enumerate(items))
 
 
-def _find_homes(items: Sequence[AssembledItem]) -> dict[int, int]:
-    shares: dict[int, Counter[int]] = defaultdict(Counter)
-    pins: dict[int, int] = {}
+def _find_homes(items: Sequence[AssembledItem]) -> dict[UUID, int]:
+    shares: dict[UUID, Counter[int]] = defaultdict(Counter)
+    pins: dict[UUID, int] = {}
     for place, item in enumerate(items):
         for volume in item.volumes:
             if volume.item_id is not None:
@@ -139,7 +140,7 @@ def _find_homes(items: Sequence[AssembledItem]) -> dict[int, int]:
     return homes | pins
 
 
-def _with_ids(item: AssembledItem, ids: Sequence[int]) -> AssembledItem:
+def _with_ids(item: AssembledItem, ids: Sequence[UUID]) -> AssembledItem:
     if not ids:
         return item
     pinned = {volume.pinned_to for volume in item.volumes}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
+from uuid import UUID
 
 from headgate.domain.library.volumes import ZIP_NUMBER, Volume
 
@@ -29,7 +30,7 @@ class Cluster:
     last: int
     first_s: float
     last_s: float
-    pin: int | None
+    pin: UUID | None
     sure: bool
     """Some volume is one for certain, by its name or its bytes."""
     padding: int

@@ -24,6 +24,8 @@ ASSUMED_AFTER = timedelta(hours=24)
 """Posters who upload by hand finish within a day; a day also passes over every night."""
 PROBLEM_AFTER = timedelta(days=7)
 """A week has a weekend in it, and leaves as long again before later volumes count as another set."""
+AMBIGUOUS_NEWS_AFTER = timedelta(minutes=30)
+"""How long news of `pack.rar` or `pack.zip` waits for the other volumes that it may have."""
 MAX_LISTED = 2_000
 """Missing numbers that are listed; a stray `.part9999.rar` misses nearly ten thousand."""
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 from typing import Literal, NamedTuple
+from uuid import UUID
 
 from headgate.domain.library.clusters import (
     EVEN,
@@ -208,7 +209,7 @@ class _Forest:
 
 def _certain_pairs(volumes: Sequence[Volume]) -> Iterator[tuple[int, int]]:
     """Yield what is together whatever it looks like: a person's joins, and one content posted twice."""
-    seen: dict[tuple[str | int, ...], int] = {}
+    seen: dict[tuple[str | int | UUID, ...], int] = {}
     for place, volume in enumerate(volumes):
         for key in _certain_keys(volume):
             if key in seen:
@@ -216,7 +217,7 @@ def _certain_pairs(volumes: Sequence[Volume]) -> Iterator[tuple[int, int]]:
             seen[key] = place
 
 
-def _certain_keys(volume: Volume) -> Iterator[tuple[str | int, ...]]:
+def _certain_keys(volume: Volume) -> Iterator[tuple[str | int | UUID, ...]]:
     if volume.pinned_to is not None:
         yield ("pin", volume.pinned_to)
     if volume.content_id:

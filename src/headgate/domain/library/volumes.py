@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+from uuid import UUID
 
 from headgate.domain.file_types import type_by_name
 from headgate.domain.text import is_key, stand_in_key, storable
@@ -117,6 +118,11 @@ class VolumeName:
         """Return the naming and format, which all volumes of a set share."""
         return f"{self.naming}:{self.format}"
 
+    @property
+    def set_key(self) -> str:
+        """Return what all volumes of a set have in common: family and base."""
+        return f"{self.family}/{self.base}"
+
 
 @dataclass(frozen=True, slots=True)
 class Volume:
@@ -132,9 +138,9 @@ class Volume:
     content_id: str = ""
     """What the platform calls the content, equal for reposts; empty where it has no name."""
     topic: str = ""
-    item_id: int | None = None
+    item_id: UUID | None = None
     """The item that it belongs to now; None for a new file."""
-    pinned_to: int | None = None
+    pinned_to: UUID | None = None
     """The item that a person put it into."""
     separated: bool = False
     """A person took it out of its set."""

@@ -69,6 +69,10 @@ class ChannelRules:
         """Judge what was seen in a topic; empty for a message outside of any."""
         return self.topics.get(topic, self.base).judge(candidate)
 
+    def hash_for(self, topic: str) -> str:
+        """Return under which settings something in a topic is judged."""
+        return self.topics.get(topic, self.base).settings_hash
+
     def lenses(self, offered: Collection[Lens]) -> tuple[Lens, ...]:
         """Return what to ask the platform for: the narrowest of its lenses that show all that can be kept.
 

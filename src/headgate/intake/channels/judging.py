@@ -21,6 +21,7 @@ from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.storage.catalogue import sightings
+from headgate.storage.catalogue.sets import TouchedVolume, touch_buckets
 from headgate.storage.channels import judging
 from headgate.storage.channels.judging import Judging, NewVerdict, StaleSighting
 from headgate.storage.database import Tx
@@ -73,6 +74,7 @@ class Judge:
                 limit=BATCH,
             )
             changed = await _judge_batch(tx, job.key, stale, rules) if stale else 0
+            await touch_buckets(tx, job.key, _volumes(stale), now=self.clock.now())
             await judging.note_progress(tx, job.key, judged=len(stale), changed=changed)
             if len(stale) == BATCH or not await judging.end_judging(tx, asked):
                 await enqueue(tx, [Wake(KIND, str(job.key))])
@@ -113,7 +115,16 @@ async def _judge_batch(tx: Tx, channel_id: UUID, stale: Sequence[StaleSighting],
     return sum(old.verdict != new.verdict for old, new in pairs)
 
 
+def _volumes(stale: Sequence[StaleSighting]) -> list[TouchedVolume]:
+    return [
+        TouchedVolume(each.volume_key, each.author_key, each.position) for each in stale if each.assembled
+    ]
+
+
 def _judge(sighting: StaleSighting, rules: ChannelRules) -> NewVerdict:
+    """Judge what was seen; a volume is judged with its set, which is assembled anew."""
+    if sighting.assembled:
+        return NewVerdict(sighting.id, sighting.verdict, rules.hash_for(sighting.topic))
     candidate = Candidate(
         file_name=sighting.file_name,
         mime_type=sighting.mime_type,

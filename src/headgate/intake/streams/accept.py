@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from headgate.domain.library.volumes import read_volume_name
 from headgate.domain.streams.filters import Candidate
 from headgate.domain.streams.messages import Attachment, Lens, Message
 from headgate.domain.streams.rules import ChannelRules
@@ -129,6 +130,7 @@ def _sighting(
         url=storable(url),
     )
     judged = rules.judge(candidate, topic=message.topic)
+    volume = None if url else read_volume_name(candidate.file_name)
     return NewSighting(
         id=ids.new(),
         message_key=message.key,
@@ -144,7 +146,14 @@ def _sighting(
         version_at=_version(message),
         verdict=judged.verdict,
         settings_hash=judged.settings_hash,
+        volume_key=volume.set_key if volume else "",
+        author_key=_author_key(message),
+        assembled=volume is not None and (not volume.ambiguous or volume.naming == "bare"),
     )
+
+
+def _author_key(message: Message) -> str:
+    return _short_key(message.author_key or message.author)
 
 
 def _stored(message: Message) -> NewMessage:
@@ -154,7 +163,7 @@ def _stored(message: Message) -> NewMessage:
         position=message.position,
         topic=storable(message.topic),
         album=_short_key(message.album),
-        author_key=_short_key(message.author_key or message.author),
+        author_key=_author_key(message),
         author=storable(message.author),
         from_bot=message.from_bot,
         from_webhook=message.from_webhook,

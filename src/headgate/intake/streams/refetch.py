@@ -18,6 +18,7 @@ from headgate.lanes.links import AccountRef, Links
 from headgate.storage.catalogue.sightings import mark_deleted
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import DatabaseAway
+from headgate.storage.streams import streams
 from headgate.storage.streams.misses import drop_misses
 from headgate.storage.streams.watches import Reader, get_reader
 
@@ -96,6 +97,7 @@ class SingleMessages:
             return fetched
         now, message = self.clock.now(), fetched.message
         if message is None:
+            await streams.lock_stream(tx, channel_id)
             await mark_deleted(tx, channel_id, [message_key], now=now)
             await drop_misses(tx, channel_id, message_key=message_key)
             return fetched

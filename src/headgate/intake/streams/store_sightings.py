@@ -15,6 +15,7 @@ from headgate.domain.streams.filters import KEPT
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
+from headgate.storage.catalogue.sets import Bucket, TouchedVolume, list_buckets, touch_buckets
 from headgate.storage.catalogue.sightings import (
     KnownSighting,
     NewMessage,
@@ -53,16 +54,22 @@ async def store_sightings(
     """
     message_keys = sorted({sighting.message_key for sighting in seen})
     known = {_place(each): each for each in await list_known(tx, channel_id, message_keys)}
+    seen = await _recognise_volumes(tx, channel_id, seen, known)
     asking = [sighting for sighting in seen if _asks_for_item(sighting, known.get(_place(sighting)))]
     made = await _make(tx, channel_id, asking, known, silent_keys=silent_keys, ids=ids, now=now)
     if made is None:
         await enqueue(tx, [Wake("ingest", str(channel_id))])
         asking, made = [], Made()
     item_of = dict(zip(map(_place, asking), made.item_ids, strict=True))
-    item_ids = [item_of.get(_place(sighting)) for sighting in seen]
+    item_ids = [
+        item_of.get(place) or _item_of_set(each, known.get(place))
+        for each in seen
+        for place in [_place(each)]
+    ]
     new_kept = await upsert_sightings(
         tx, channel_id, seen, messages=messages, item_ids=item_ids, now=now, seen_at=seen_at
     )
+    await touch_buckets(tx, channel_id, _left_sets(seen, known), now=now)
     await _resolve_misses(tx, channel_id, [sighting for sighting in asking if _place(sighting) in known])
     # Settings or the message may have changed since it was last seen, and nothing else would notice.
     changed = _items_to_look_at(seen, known).union(made.known_ids)
@@ -85,7 +92,7 @@ async def _make(
     now: datetime,
 ) -> Made | None:
     """Make items; none if that is left to ingesting, which also finds out what the database refuses."""
-    if any(each.verdict == KEPT and each.item_id is None for each in known.values()):
+    if any(each.verdict == KEPT and each.item_id is None and not each.assembled for each in known.values()):
         return None
     if not asking:
         return Made()
@@ -94,6 +101,55 @@ async def _make(
             return await make_items(tx, channel_id, asking, silent_keys=silent_keys, ids=ids, now=now)
     except Refused:
         return None
+
+
+async def _recognise_volumes(
+    tx: Tx, channel_id: UUID, seen: Sequence[NewSighting], known: Mapping[Place, KnownSighting]
+) -> list[NewSighting]:
+    """Leave volumes to assembling: those that are surely some, and `pack.rar` where `pack.r00` was seen.
+
+    Their verdict and item are their set's, so what is known stays until it is assembled anew.
+    """
+    sure = {Bucket(each.volume_key, each.author_key) for each in seen if each.assembled}
+    unsure = {each.volume_key for each in seen if each.volume_key and not each.assembled}
+    sure.update(await list_buckets(tx, channel_id, unsure))
+    return [
+        _as_volume(each, known.get(_place(each)))
+        if Bucket(each.volume_key, each.author_key) in sure
+        else each
+        for each in seen
+    ]
+
+
+def _as_volume(sighting: NewSighting, known: KnownSighting | None) -> NewSighting:
+    if known is None or not _stays(sighting, known):
+        return sighting._replace(assembled=True)
+    return sighting._replace(assembled=True, verdict=known.verdict, settings_hash=known.settings_hash)
+
+
+def _stays(sighting: NewSighting, known: KnownSighting) -> bool:
+    """Tell whether a volume has the name and author that it had."""
+    return known.assembled and (known.volume_key, known.author_key) == (
+        sighting.volume_key,
+        sighting.author_key,
+    )
+
+
+def _item_of_set(sighting: NewSighting, known: KnownSighting | None) -> UUID | None:
+    return known.item_id if known and _stays(sighting, known) else None
+
+
+def _left_sets(seen: Sequence[NewSighting], known: Mapping[Place, KnownSighting]) -> list[TouchedVolume]:
+    """Return volumes whose message was edited so that they are no volumes of their set any more."""
+    pairs = ((sighting, known.get(_place(sighting))) for sighting in seen)
+    return [
+        TouchedVolume(before.volume_key, before.author_key, before.position)
+        for now, before in pairs
+        if before is not None
+        and before.assembled
+        and not _stays(now, before)
+        and now.version_at >= before.version_at
+    ]
 
 
 async def _resolve_misses(tx: Tx, channel_id: UUID, seen: Sequence[NewSighting]) -> None:
@@ -109,11 +165,11 @@ async def _resolve_misses(tx: Tx, channel_id: UUID, seen: Sequence[NewSighting])
 
 def _asks_for_item(sighting: NewSighting, known: KnownSighting | None) -> bool:
     """Tell whether something is kept that has no item yet; a page from before an edit does not undo it."""
-    if sighting.verdict != KEPT:
+    if sighting.verdict != KEPT or sighting.assembled:
         return False
     if known is None:
         return True
-    other = known.item_id is None or known.content_id != sighting.content_id
+    other = known.item_id is None or known.content_id != sighting.content_id or known.assembled
     return other and sighting.version_at >= known.version_at
 
 

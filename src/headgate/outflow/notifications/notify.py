@@ -30,7 +30,7 @@ class NewsRows:
     """Channels with news, as the work of the kind `notify`."""
 
     async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
-        return await news.list_channels_with_news(tx, limit=limit, rested_since=now - REST)
+        return await news.list_channels_with_news(tx, now=now, limit=limit, rested_since=now - REST)
 
     async def postpone(self, tx: Tx, key: UUID, *, until: datetime, now: datetime) -> None:
         """Nothing to do: `list_due` leaves the channel alone for a while after its dead letter."""
@@ -73,7 +73,7 @@ async def create_notifications(
     tx: Tx, channel_id: UUID, *, limit: int, now: datetime, push_at: datetime
 ) -> int:
     """Notify users of a channel's next news, and return how much that was."""
-    taken = await news.lock_news(tx, channel_id, limit=limit)
+    taken = await news.lock_news(tx, channel_id, limit=limit, now=now)
     if not taken:
         return 0
     bodies = {

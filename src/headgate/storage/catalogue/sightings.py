@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from headgate.domain.library.completeness import AMBIGUOUS_NEWS_AFTER
 from headgate.storage.arrays import columns
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
@@ -52,6 +53,11 @@ class NewSighting(NamedTuple):
     settings_hash: str
     mark: int | None = None
     """Of a post: all that its feed said of it, as a number."""
+    volume_key: str = ""
+    """Of a file that may be a volume: what all volumes of its set share."""
+    author_key: str = ""
+    assembled: bool = False
+    """Its verdict and item are decided with all volumes of its name."""
 
 
 class WaitingSighting(NamedTuple):
@@ -74,10 +80,15 @@ class KnownSighting(NamedTuple):
 
     message_key: str
     attachment_key: str
+    position: int
     version_at: datetime
     content_id: str
     verdict: str
+    settings_hash: str
     item_id: UUID | None
+    volume_key: str
+    author_key: str
+    assembled: bool
 
 
 class NewItem(NamedTuple):
@@ -154,9 +165,7 @@ async def shift_message_count(tx: Tx, channel_id: UUID, *, by: int) -> None:
 
 
 async def mark_deleted(tx: Tx, channel_id: UUID, message_keys: Sequence[str], *, now: datetime) -> int:
-    return await tx.execute(
-        Q["mark_deleted"], channel_id=channel_id, message_keys=list(message_keys), now=now
-    )
+    return await tx.value(Q["mark_deleted"], channel_id=channel_id, message_keys=list(message_keys), now=now)
 
 
 async def rename_posts(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> int:
@@ -173,17 +182,25 @@ async def take_waiting(tx: Tx, channel_id: UUID, *, limit: int) -> list[WaitingS
 
 
 async def insert_items(
-    tx: Tx, channel_id: UUID, items: Sequence[NewItem], *, silent_keys: Sequence[UUID] = (), now: datetime
+    tx: Tx,
+    channel_id: UUID,
+    items: Sequence[NewItem],
+    *,
+    silent_ids: Sequence[UUID] = (),
+    later_ids: Sequence[UUID] = (),
+    now: datetime,
 ) -> NewItems:
     """Make the items that are not there; if some are news, wake `NOTIFY` for the channel.
 
-    Messages in `silent_keys` notify no one.
+    Those in `silent_ids` notify no one, those in `later_ids` only after a while.
     """
     made = await tx.one(
         NewItems,
         Q["insert_items"],
         channel_id=channel_id,
-        silent_keys=list(silent_keys),
+        silent_ids=list(silent_ids),
+        later_ids=list(later_ids),
+        later=now + AMBIGUOUS_NEWS_AFTER,
         now=now,
         **columns(NewItem._fields, items),
     )

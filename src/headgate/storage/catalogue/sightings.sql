@@ -1,7 +1,7 @@
 -- name: upsert_sightings
 -- Every message that holds something, and each thing in it, whatever is read again; only what changed is written. A page that was
--- read before an edit does not undo it, and another content is another item. What has changed is tried
--- anew, and a message that is seen is not deleted. The count of messages that hold something kept follows: what they
+-- read before an edit does not undo it, and another content is another item. Volumes have what the caller knows of them
+-- already; their set is assembled anew if one of them changed. What has changed is tried anew, and a message that is seen is not deleted. The count of messages that hold something kept follows: what they
 -- held before is looked up message by message, which costs the same however much is in the channel. Topics are known
 -- as soon as a message names them; one that is back is not gone any more.
 with seen as (
@@ -9,9 +9,10 @@ with seen as (
         %(id)s::uuid[], %(message_key)s::text[], %(attachment_key)s::text[], %(position)s::bigint[],
         %(topic)s::text[], %(url)s::text[], %(file_name)s::text[], %(size_bytes)s::bigint[], %(mime_type)s::text[],
         %(content_id)s::text[], %(sent_at)s::timestamptz[], %(version_at)s::timestamptz[], %(verdict)s::text[],
-        %(settings_hash)s::text[], %(mark)s::bigint[], %(item_id)s::uuid[]
+        %(settings_hash)s::text[], %(mark)s::bigint[], %(volume_key)s::text[], %(author_key)s::text[],
+        %(assembled)s::boolean[], %(item_id)s::uuid[]
     ) as n (id, message_key, attachment_key, position, topic, url, file_name, size_bytes, mime_type, content_id,
-            sent_at, version_at, verdict, settings_hash, mark, item_id)
+            sent_at, version_at, verdict, settings_hash, mark, volume_key, author_key, assembled, item_id)
 ), said as (
     insert into message as m (
         channel_id, key, position, topic, album, author_key, author, from_bot, from_webhook, text, reply_to, sent_at,
@@ -45,27 +46,42 @@ with seen as (
 ), written as (
     insert into sighting as s (
         id, channel_id, message_key, attachment_key, position, topic, url, file_name, size_bytes, mime_type,
-        content_id, sent_at, version_at, seen_at, verdict, settings_hash, mark, item_id
+        content_id, sent_at, version_at, seen_at, verdict, settings_hash, mark, volume_key, author_key, assembled,
+        item_id
     )
     select n.id, %(channel_id)s, n.message_key, n.attachment_key, n.position, n.topic, n.url, n.file_name,
            n.size_bytes, n.mime_type, n.content_id, n.sent_at, n.version_at, %(now)s, n.verdict, n.settings_hash,
-           n.mark, n.item_id
+           n.mark, n.volume_key, n.author_key, n.assembled, n.item_id
     from seen n
     order by n.message_key, n.attachment_key
     on conflict (channel_id, message_key, attachment_key) do update
     set topic = excluded.topic, file_name = excluded.file_name, size_bytes = excluded.size_bytes, mime_type = excluded.mime_type, content_id = excluded.content_id,
-        url = excluded.url, version_at = excluded.version_at, verdict = excluded.verdict,
-        settings_hash = excluded.settings_hash, mark = excluded.mark, missed = false,
+        url = excluded.url, version_at = excluded.version_at, mark = excluded.mark, missed = false,
         deleted_at = case when s.deleted_at >= %(seen_at)s then s.deleted_at end,
-        item_id = case when s.content_id = excluded.content_id then coalesce(s.item_id, excluded.item_id)
-                       else excluded.item_id end
+        evidence = case when s.content_id = excluded.content_id and s.size_bytes = excluded.size_bytes then s.evidence
+                        else 'none' end,
+        verdict = excluded.verdict, settings_hash = excluded.settings_hash, volume_key = excluded.volume_key,
+        author_key = excluded.author_key, assembled = excluded.assembled,
+        item_id = case when s.content_id = excluded.content_id
+                        and (not s.assembled or (s.volume_key, s.author_key) = (excluded.volume_key, excluded.author_key))
+                       then coalesce(s.item_id, excluded.item_id) else excluded.item_id end
     where excluded.version_at >= s.version_at
       and (s.topic, s.file_name, s.size_bytes, s.mime_type, s.content_id, s.url, s.verdict, s.settings_hash, s.mark,
-           s.deleted_at is not null and s.deleted_at < %(seen_at)s)
+           s.volume_key, s.author_key, s.assembled, s.deleted_at is not null and s.deleted_at < %(seen_at)s)
         is distinct from (excluded.topic, excluded.file_name, excluded.size_bytes, excluded.mime_type,
                           excluded.content_id, excluded.url, excluded.verdict, excluded.settings_hash, excluded.mark,
-                          false)
-    returning s.message_key, s.attachment_key, s.verdict = 'kept' as kept, s.xmax = 0 as added
+                          excluded.volume_key, excluded.author_key, excluded.assembled, false)
+    returning s.message_key, s.attachment_key, s.verdict = 'kept' as kept, s.xmax = 0 as added, s.assembled,
+        s.volume_key, s.author_key, s.position
+), touched as (
+    insert into volume_bucket as b (channel_id, volume_key, author_key, due_at, changed_from, changed_to)
+    select %(channel_id)s, volume_key, author_key, %(now)s, min(position), max(position)
+    from written where assembled
+    group by volume_key, author_key
+    order by volume_key, author_key
+    on conflict (channel_id, volume_key, author_key) do update
+    set due_at = least(b.due_at, excluded.due_at), changed_from = least(b.changed_from, excluded.changed_from),
+        changed_to = greatest(b.changed_to, excluded.changed_to)
 ), kept_after as (
     select message_key from written where kept
     union
@@ -90,7 +106,9 @@ select count(*) from written where added and kept
 -- What is known of messages, message by message as above.
 select held.* from unnest(%(message_keys)s::text[]) as m (message_key)
 cross join lateral (
-    select s.message_key, s.attachment_key, s.version_at, s.content_id, s.verdict, s.item_id from sighting s
+    select s.message_key, s.attachment_key, s.position, s.version_at, s.content_id, s.verdict, s.settings_hash, s.item_id,
+           s.volume_key, s.author_key, s.assembled
+    from sighting s
     where s.channel_id = %(channel_id)s and s.message_key = m.message_key
     order by s.message_key, s.attachment_key offset 0
 ) as held
@@ -109,9 +127,23 @@ cross join lateral (
 update stream set message_count = message_count + %(by)s where channel_id = %(channel_id)s
 
 -- name: mark_deleted
--- The message is gone on the platform; what was caught from it stays.
-update sighting set deleted_at = %(now)s
-where channel_id = %(channel_id)s and message_key = any(%(message_keys)s) and deleted_at is null
+-- The message is gone on the platform; what was caught from it stays. A set may have lost a volume with it: the caller has
+-- the stream's lock.
+with gone as (
+    update sighting set deleted_at = %(now)s
+    where channel_id = %(channel_id)s and message_key = any(%(message_keys)s) and deleted_at is null
+    returning assembled, volume_key, author_key, position
+), touched as (
+    insert into volume_bucket as b (channel_id, volume_key, author_key, due_at, changed_from, changed_to)
+    select %(channel_id)s, volume_key, author_key, %(now)s, min(position), max(position)
+    from gone where assembled
+    group by volume_key, author_key
+    order by volume_key, author_key
+    on conflict (channel_id, volume_key, author_key) do update
+    set due_at = least(b.due_at, excluded.due_at), changed_from = least(b.changed_from, excluded.changed_from),
+        changed_to = greatest(b.changed_to, excluded.changed_to)
+)
+select count(*) from gone
 
 -- name: list_waiting_channels
 -- Channels with sightings that are not items yet (misses have their own jobs), without a job and without a dead letter; a discarded one holds
@@ -177,12 +209,12 @@ with made as (
     select since, words, ' ' || split_part(words, ' ', 2) as first_word
     from (select since, headgate_words(search) as words from follow where search is not null offset 0) as f
 ), told as (
-    insert into news (channel_id, item_id, at)
-    select %(channel_id)s, i.id, %(now)s
+    insert into news (channel_id, item_id, at, due_at)
+    select %(channel_id)s, i.id, %(now)s, case when i.id = any(%(later_ids)s::uuid[]) then %(later)s else %(now)s end
     from (select id, sent_at, headgate_words(title) as words from made offset 0) as i
     where (select exists (select from follow where channel_id = %(channel_id)s)
                or exists (select from follow where search is not null))
-      and i.id <> all(%(silent_keys)s::uuid[])
+      and i.id <> all(%(silent_ids)s::uuid[])
       and (exists (select from follow f where f.channel_id = %(channel_id)s and f.since <= i.sent_at)
            or exists (select from sought f where f.since <= i.sent_at and strpos(i.words, f.first_word) > 0
                       and headgate_words_match(f.words, i.words)))

@@ -37,6 +37,10 @@ class StaleSighting:
     size_bytes: int
     mime_type: str
     verdict: str
+    position: int
+    volume_key: str
+    author_key: str
+    assembled: bool
 
 
 @dataclass(frozen=True)

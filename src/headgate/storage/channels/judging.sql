@@ -33,7 +33,7 @@ with recursive pair as (
     where p.settings_hash <> coalesce(own.settings_hash, %(base_hash)s::text)
 )
 select s.id, s.message_key, s.topic, m.author, m.from_bot, m.from_webhook, s.url, s.file_name, s.size_bytes,
-       s.mime_type, s.verdict
+       s.mime_type, s.verdict, s.position, s.volume_key, s.author_key, s.assembled
 from stale cross join lateral (
     select * from sighting
     where channel_id = %(channel_id)s and topic = stale.topic and settings_hash = stale.settings_hash

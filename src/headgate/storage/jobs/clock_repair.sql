@@ -53,6 +53,12 @@ with streams as (
     update reread set due_at = headgate_moved(due_at, %(now)s, %(step)s), began_at = headgate_moved(began_at, %(now)s, %(step)s),
         unheard_since = headgate_moved(unheard_since, %(now)s, %(step)s)
     where greatest(due_at, began_at, unheard_since) > %(now)s
+), buckets as (
+    update volume_bucket set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
+), sets as (
+    update item_set set arrived_at = headgate_moved(arrived_at, %(now)s, %(step)s) where arrived_at > %(now)s
+), news_later as (
+    update news set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
 ), judgings as (
     update judging set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
 ), accounts as (

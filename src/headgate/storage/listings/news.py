@@ -28,13 +28,13 @@ class ChapterNews:
     """Who brings the chapter."""
 
 
-async def list_channels_with_news(tx: Tx, *, limit: int, rested_since: datetime) -> list[str]:
-    return await tx.column(Q["list_channels_with_news"], limit=limit, rested_since=rested_since)
+async def list_channels_with_news(tx: Tx, *, now: datetime, limit: int, rested_since: datetime) -> list[str]:
+    return await tx.column(Q["list_channels_with_news"], now=now, limit=limit, rested_since=rested_since)
 
 
-async def lock_news(tx: Tx, channel_id: UUID, *, limit: int) -> list[ChapterNews]:
-    """Return a channel's next news, locked until the transaction ends."""
-    return await tx.all(ChapterNews, Q["lock_news"], channel_id=channel_id, limit=limit)
+async def lock_news(tx: Tx, channel_id: UUID, *, limit: int, now: datetime) -> list[ChapterNews]:
+    """Return a channel's next news that is due, locked until the transaction ends."""
+    return await tx.all(ChapterNews, Q["lock_news"], channel_id=channel_id, limit=limit, now=now)
 
 
 async def create_notifications(

@@ -1,6 +1,6 @@
 -- name: list_channels_with_news
--- Channels with news that have no job and did not give up a moment ago, unless something new came since. The
--- recursion hops from channel to channel on the index, so that it costs the same however much is new.
+-- Channels with news that is due, that have no job and did not give up a moment ago, unless something new came since.
+-- The recursion hops from channel to channel on the index, so that it costs the same however much is new.
 with recursive waiting as (
     (select channel_id from news order by channel_id limit 1)
     union all
@@ -9,6 +9,7 @@ with recursive waiting as (
 )
 select w.channel_id::text from waiting w
 where w.channel_id is not null
+  and (select due_at from news n where n.channel_id = w.channel_id order by n.due_at limit 1) <= %(now)s
   and not exists (select from live_job where dedupe_key = 'notify:' || w.channel_id)
   and not exists (
       select from dead_letter d where d.kind = 'notify' and d.key = w.channel_id::text
@@ -25,8 +26,8 @@ from news n
 join channel ch on ch.id = n.channel_id
 left join release r on r.id = n.release_id
 left join chapter c on c.id = r.chapter_id
-where n.channel_id = %(channel_id)s
-order by n.id limit %(limit)s::int
+where n.channel_id = %(channel_id)s and n.due_at <= %(now)s
+order by n.due_at, n.id limit %(limit)s::int
 for update of n
 
 -- name: create_notifications

@@ -796,6 +796,8 @@ create table sighting (
     author_key text not null default '',
     -- Its verdict and item are decided with all volumes of its name.
     assembled boolean not null default false,
+    -- What its first and last bytes say: one volume of several, or a whole archive.
+    evidence text not null default 'none' check (evidence in ('none', 'volume', 'whole')),
     unique (channel_id, message_key, attachment_key)
 );
 
@@ -805,6 +807,63 @@ create index sighting_volume on sighting (channel_id, volume_key, author_key, po
 create index sighting_item on sighting (item_id);
 create index sighting_position on sighting (channel_id, position);
 create index sighting_judged on sighting (channel_id, topic, settings_hash);
+
+-- A name under which an author posts volumes in a channel. All of them are assembled into sets together.
+create table volume_bucket (
+    channel_id uuid not null references channel (id) on delete cascade,
+    volume_key text not null,
+    author_key text not null,
+    -- When something changed, or when time alone will complete a set or make it a problem; null: never.
+    due_at timestamptz,
+    -- Between which positions something changed; null: nowhere.
+    changed_from bigint,
+    changed_to bigint,
+    primary key (channel_id, volume_key, author_key)
+);
+
+create index volume_bucket_due on volume_bucket (channel_id, due_at) where due_at is not null;
+
+-- What is known of an item that has several volumes.
+create table item_set (
+    item_id uuid primary key references item (id) on delete cascade,
+    state text not null check (state in ('proven', 'assumed', 'waiting', 'impossible')),
+    reason text not null,
+    present int not null,
+    -- Null while nobody knows how many there are.
+    total int,
+    missing_count int not null,
+    -- The first of the missing ones, by name.
+    missing text[] not null,
+    -- It waits for more than time; a person can retry, join by hand or dismiss.
+    problem boolean not null,
+    dismissed_at timestamptz,
+    -- When its newest volume was read.
+    arrived_at timestamptz not null,
+    -- Those who follow it were told that it is complete.
+    told boolean not null default false
+);
+
+create index item_set_problem on item_set (item_id) where problem and dismissed_at is null;
+
+-- Items that became parts of sets: their addresses lead on.
+create table item_alias (
+    old_id uuid primary key,
+    item_id uuid not null references item (id) on delete cascade
+);
+
+create index item_alias_item on item_alias (item_id);
+
+-- A person's word on a volume: it belongs to this item, or to none.
+create table volume_choice (
+    sighting_id uuid primary key references sighting (id) on delete cascade,
+    item_id uuid references item (id) on delete cascade,
+    -- With which volumes it is assembled, whatever its own name says.
+    volume_key text not null,
+    author_key text not null
+);
+
+create index volume_choice_item on volume_choice (item_id) where item_id is not null;
+create index volume_choice_bucket on volume_choice (volume_key, author_key);
 
 -- Channels whose settings changed: their sightings are judged again, and their lenses follow.
 create table judging (
@@ -1588,8 +1647,8 @@ begin
 
     return query
     with told as (
-        insert into news (channel_id, release_id, at)
-        select r.channel_id, r.id, taken_at
+        insert into news (channel_id, release_id, at, due_at)
+        select r.channel_id, r.id, taken_at, taken_at
         from unnest(channel_ids, entry_keys, first_looks) as e (channel_id, key, first_look)
         join release r on r.channel_id = e.channel_id and r.entry_key = e.key
         join chapter c on c.id = r.chapter_id
@@ -1641,10 +1700,13 @@ create table news (
     release_id uuid references release (id) on delete cascade,
     item_id uuid references item (id) on delete cascade,
     at timestamptz not null,
+    -- Later where a name may turn out to be that of a volume.
+    due_at timestamptz not null,
     check (num_nonnulls(release_id, item_id) = 1)
 );
 
-create index news_channel on news (channel_id, id);
+create index news_due on news (channel_id, due_at, id);
+create index news_item on news (item_id) where item_id is not null;
 
 -- One thing told to one user, once: `subject` says what, and is never told to the same user again.
 create table notification (

@@ -202,6 +202,11 @@ async def reopen_account(tx: Tx, account_id: UUID, *, now: datetime) -> None:
     await tx.execute(Q["reopen_account"], account_id=account_id, now=now)
 
 
+async def get_read_at(tx: Tx, channel_id: UUID) -> datetime | None:
+    """Return up to when a stream is known to have been read."""
+    return await tx.value(Q["get_read_at"], channel_id=channel_id)
+
+
 async def lock_stream(tx: Tx, channel_id: UUID) -> LockedStream | None:
     """Have a stream to ourselves until the transaction ends."""
     return await tx.one(LockedStream, Q["lock_stream"], channel_id=channel_id)

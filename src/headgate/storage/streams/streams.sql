@@ -154,6 +154,10 @@ update stream s set due_at = %(now)s, reason = 'replayed', wake_seq = s.wake_seq
 -- Takes the stream for this transaction, with what its counters and coverage change by.
 select epoch, lenses, arrival_rate, rated_at from stream where channel_id = %(channel_id)s for update
 
+-- name: get_read_at
+-- Up to when a stream is known to have been read.
+select greatest(head_checked_at, scanned_at) from stream where channel_id = %(channel_id)s
+
 -- name: list_unread
 -- Which of these messages this lens, or the widest, has not read since the last reset; and which of them were never read
 -- through any lens. Another lens covers more positions than it has messages: what it has read is marked.

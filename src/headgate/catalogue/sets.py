@@ -1,0 +1,73 @@
+"""What people do about sets: join what names keep apart, separate what they join, dismiss a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from headgate.domain.errors import NotFound, UserError
+from headgate.storage.catalogue import sets
+from headgate.storage.catalogue.sets import Bucket, SetFile, TouchedVolume
+from headgate.storage.database import Tx
+from headgate.storage.streams.streams import lock_stream
+
+
+async def join_items(tx: Tx, item_ids: Sequence[UUID], *, now: datetime) -> UUID:
+    """Make one set of several items of a channel, whatever their names say; returns the item that stays.
+
+    It is the first one. The files are assembled by the job that is due now.
+    """
+    if len(set(item_ids)) < 2:
+        raise UserError("Choose at least two items to join.", field="items")
+    files = await _lock_files(tx, item_ids)
+    target = item_ids[0]
+    home = next(file for file in files if file.item_id == target)
+    bucket = Bucket(home.volume_key, home.author_key)
+    await sets.choose(tx, [file.id for file in files], item_id=target, bucket=bucket)
+    await _touch(tx, files, now=now)
+    return target
+
+
+async def separate_files(
+    tx: Tx, item_id: UUID, file_ids: Sequence[UUID] | None = None, *, now: datetime
+) -> int:
+    """Take files out of a set, or all of them; returns how many. They stay single from then on."""
+    files = await _lock_files(tx, [item_id])
+    chosen = [file for file in files if file_ids is None or file.id in file_ids]
+    if not chosen:
+        raise NotFound("This set has no such file.", remedy="It may have been moved to another set.")
+    await sets.choose(tx, [file.id for file in chosen], item_id=None, bucket=None)
+    await _touch(tx, files, now=now)
+    return len(chosen)
+
+
+async def dismiss_problem(tx: Tx, item_id: UUID, *, now: datetime) -> None:
+    """Let a set be as incomplete as it is; a further volume makes it a problem again, if it stays one."""
+    if not await sets.dismiss(tx, item_id, now=now):
+        raise NotFound("This item has no open problem.", remedy="It may have been solved meanwhile.")
+
+
+async def _lock_files(tx: Tx, item_ids: Sequence[UUID]) -> list[SetFile]:
+    """Return the files of items under their stream's lock, each item with at least one."""
+    channels = {file.channel_id for file in await sets.list_files_of(tx, item_ids)}
+    if len(channels) > 1:
+        raise UserError("Items of different channels cannot be joined.", field="items")
+    for channel_id in channels:
+        await lock_stream(tx, channel_id)
+    files = await sets.list_files_of(tx, item_ids)
+    if missing := set(item_ids) - {file.item_id for file in files}:
+        raise NotFound(f"{len(missing)} of the items have no file or are gone.")
+    unnumbered = [file for file in files if not file.volume_key]
+    if unnumbered:
+        raise UserError(
+            "Only files with a volume's name can be joined or separated, such as pack.part1.rar.",
+            field="items",
+        )
+    return files
+
+
+async def _touch(tx: Tx, files: Sequence[SetFile], *, now: datetime) -> None:
+    """Have all buckets that the files come from or go to assembled anew."""
+    touched = [TouchedVolume(file.volume_key, file.author_key, file.position) for file in files]
+    await sets.touch_buckets(tx, files[0].channel_id, touched, now=now)
