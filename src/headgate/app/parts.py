@@ -12,6 +12,7 @@ from headgate.connectors.apprise_out import AppriseOut
 from headgate.connectors.protocol import Connector
 from headgate.domain.retry import RetryPolicy
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.ingest.labels.labelling import Labelling
 from headgate.ingest.storing.upkeep import collecting_kind, sweeping_kind
 from headgate.intake.channels.judging import Judge
 from headgate.intake.channels.rediscovery import Discoverer
@@ -131,8 +132,9 @@ def build_parts(
             MissRetries(messages).kind(),
             Rechecks(messages).kind(),
             Rereader(links, clock, ids, rules).kind(),
-            Ingest(clock, ids, rules).kind(),
+            Ingest(clock, ids).kind(),
             Assembler(rules, clock, ids).kind(),
+            Labelling(clock).kind(),
             Poller(database, links, clock, ids, randomness.fork("poll"), rules, settings.series).kind(),
             Sweeper(links, clock, ids, randomness.fork("sweep"), rules, settings.series).kind(),
             Firing(clock, ids).kind(),

@@ -26,6 +26,7 @@ Normalisation = Literal["as_written", "spaced", "lower"]
 """`spaced` makes blanks of underscores; `lower` does that, too, and removes capitals."""
 
 MAX_RULES = 100
+MAX_RULE_NAME = 100
 MAX_PATTERN = 300
 MAX_LABEL_LENGTH = 100
 MAX_TAGS = 50
@@ -54,6 +55,8 @@ def check_rules(rules: tuple[LabelRule, ...]) -> tuple[LabelRule, ...]:
     for rule in rules:
         if not rule.name.strip() or names.count(rule.name) > 1:
             raise UserError("Every rule needs a name of its own.", remedy="Rename the rule.", field="name")
+        if len(rule.name) > MAX_RULE_NAME:
+            raise UserError(f"A rule's name has at most {MAX_RULE_NAME} characters.", field="name")
         _check_pattern(rule.pattern)
     return rules
 

@@ -30,6 +30,7 @@ from headgate.storage.catalogue.sightings import NewItem
 from headgate.storage.channels.judging import show_items
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
+from headgate.storage.labels.queue import note_unlabelled
 from headgate.storage.streams import streams
 
 KIND = "assemble"
@@ -168,6 +169,8 @@ class _Assembly:
         keys = sorted({file.message_key for file, _ in changes})
         before = await sightings.count_kept_messages(self.tx, self.channel_id, keys)
         await sets.place_volumes(self.tx, [place for _, place in changes])
+        left = sorted({file.item_id for file, _ in changes if file.item_id})
+        await note_unlabelled(self.tx, self.channel_id, message_keys=keys, item_ids=left)
         after = await sightings.count_kept_messages(self.tx, self.channel_id, keys)
         await sightings.shift_message_count(self.tx, self.channel_id, by=after - before)
 

@@ -13,9 +13,6 @@ from uuid import UUID
 from headgate.catalogue.making import Made, key_of, make_items
 from headgate.domain.errors import error_class
 from headgate.domain.streams.misses import MISS_CAP
-from headgate.domain.streams.rules import ChannelRules
-from headgate.intake.channels.rules import RulesCache
-from headgate.intake.fetching.wishes import wish_files
 from headgate.jobs.execution import REST
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
@@ -28,6 +25,7 @@ from headgate.storage.channels.judging import show_items
 from headgate.storage.database import Tx
 from headgate.storage.errors import Refused
 from headgate.storage.events import Event, publish
+from headgate.storage.labels.queue import note_unlabelled
 from headgate.storage.listings.news import NOTIFY
 from headgate.storage.streams import misses
 from headgate.storage.streams.misses import Failure
@@ -68,7 +66,6 @@ class Ingest:
 
     clock: Clock
     ids: Ids
-    rules: RulesCache
     miss_cap: int = MISS_CAP
 
     def kind(self) -> Kind[UUID]:
@@ -77,13 +74,12 @@ class Ingest:
     async def ingest(self, job: Job[UUID]) -> None:
         """Make items of the next batch of sightings; wake a successor if more are waiting."""
         async with job.finish() as tx:
-            rules = await self.rules.get(tx, job.key)
             waiting = await sightings.take_waiting(tx, job.key, limit=BATCH)
             if not waiting:
                 return
             # Make halves in the order of their items, as accepting messages does.
             outcome = await self._make(tx, job.key, sorted(waiting, key=key_of))
-            await self._settle(tx, job.key, outcome, rules)
+            await self._settle(tx, job.key, outcome)
             if len(waiting) == BATCH:
                 await enqueue(tx, [Wake(KIND, str(job.key))])
 
@@ -100,10 +96,11 @@ class Ingest:
             return first + await self._make(tx, channel_id, waiting[middle:])
         return Ingested(tuple(waiting), made)
 
-    async def _settle(self, tx: Tx, channel_id: UUID, outcome: Ingested, rules: ChannelRules) -> None:
+    async def _settle(self, tx: Tx, channel_id: UUID, outcome: Ingested) -> None:
         """Give sightings their items, write down what failed, and forget the misses of what did not."""
         linked, made = outcome.linked, outcome.made
         await sightings.link_items(tx, sighting_ids=[each.id for each in linked], item_ids=made.item_ids)
+        await note_unlabelled(tx, channel_id, message_keys=[each.message_key for each in linked])
         await misses.resolve(
             tx,
             channel_id,
@@ -114,7 +111,6 @@ class Ingest:
             tx, channel_id, outcome.failures, ids=self.ids, now=self.clock.now(), cap=self.miss_cap
         )
         shown = await show_items(tx, sorted(set(made.known_ids)))
-        await wish_files(tx, channel_id, rules, [each.id for each in linked], now=self.clock.now())
         if made.new_items or shown:
             await publish(tx, Event("items"))
         if made.news:

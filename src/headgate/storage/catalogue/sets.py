@@ -15,6 +15,7 @@ from headgate.domain.library.volumes import Evidence
 from headgate.storage.arrays import columns
 from headgate.storage.catalogue.sightings import NewItem
 from headgate.storage.database import Tx
+from headgate.storage.labels import labels
 from headgate.storage.queries import load_queries
 
 Q = load_queries(__name__)
@@ -251,6 +252,7 @@ async def merge_items(tx: Tx, merged: Mapping[UUID, UUID]) -> None:
     """Let items be parts of others: their addresses lead on, and what people have of them is handed over."""
     if merged:
         await tx.value(Q["merge_items"], old_ids=list(merged), item_ids=list(merged.values()))
+        await labels.hand_over(tx, merged)
         await tx.execute(Q["delete_items"], item_ids=list(merged))
 
 

@@ -34,6 +34,7 @@ with seen as (
       and (m.topic, m.album, m.author_key, m.author, m.from_bot, m.from_webhook, m.text, m.reply_to)
         is distinct from (excluded.topic, excluded.album, excluded.author_key, excluded.author, excluded.from_bot,
                           excluded.from_webhook, excluded.text, excluded.reply_to)
+    returning m.key
 ), kept_before as (
     select held.message_key, held.attachment_key
     from (select distinct message_key from seen) as m
@@ -99,6 +100,11 @@ with seen as (
       and not exists (select from topic k where k.channel_id = %(channel_id)s and k.key = n.topic and k.gone_at is null)
     order by n.topic
     on conflict (channel_id, key) do update set gone_at = null
+), unlabelled as (
+    -- One row a batch: what is new or has changed is labelled by a job.
+    insert into label_queue (channel_id, message_keys)
+    select %(channel_id)s, array_agg(key)
+    from (select key from said union select message_key from written) as changed (key) having count(*) > 0
 )
 select count(*) from written where added and kept
 
@@ -106,8 +112,8 @@ select count(*) from written where added and kept
 -- What is known of messages, message by message as above.
 select held.* from unnest(%(message_keys)s::text[]) as m (message_key)
 cross join lateral (
-    select s.id, s.message_key, s.attachment_key, s.position, s.version_at, s.content_id, s.verdict, s.settings_hash,
-           s.item_id, s.volume_key, s.author_key, s.assembled, s.deleted_at is not null as deleted
+    select s.message_key, s.attachment_key, s.position, s.version_at, s.content_id, s.verdict, s.settings_hash, s.item_id,
+           s.volume_key, s.author_key, s.assembled
     from sighting s
     where s.channel_id = %(channel_id)s and s.message_key = m.message_key
     order by s.message_key, s.attachment_key offset 0

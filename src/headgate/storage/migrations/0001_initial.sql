@@ -877,6 +877,106 @@ create table judging (
 
 create index judging_due on judging (due_at);
 
+-- Creators and tags of items: what rules read in messages, and what people said.
+
+-- One row: a version that rises with each change of a rule.
+create table label_ruleset (
+    only_row boolean primary key default true check (only_row),
+    version bigint not null default 1
+);
+
+insert into label_ruleset default values;
+
+create table label_rule (
+    id uuid primary key,
+    -- Earlier rules go first.
+    position int not null unique deferrable,
+    name text not null unique deferrable,
+    field text not null check (field in ('topic', 'caption', 'hashtag', 'file_name')),
+    kind text not null check (kind in ('creator', 'tag')),
+    normalisation text not null check (normalisation in ('as_written', 'spaced', 'lower')),
+    pattern text not null,
+    enabled boolean not null default true
+);
+
+-- The rules that a new instance starts with; a test compares them with the code.
+insert into label_rule (id, position, name, field, kind, normalisation, pattern) values
+    (gen_random_uuid(), 1, 'Hashtags', 'hashtag', 'tag', 'lower',
+     '^(.+)$'),
+    (gen_random_uuid(), 2, 'Creator line', 'caption', 'creator', 'spaced',
+     '(?m)^\W*(?:creator|artist|designer|sculptor|author|studio|maker)\s*[:：–-]\s*(?P<label>[\pL\pN@][\pL\pN&''’._ -]{1,40})\W*$'),
+    (gen_random_uuid(), 3, 'Made by', 'caption', 'creator', 'spaced',
+     '(?m)\b(?:made|designed|sculpted|modelled|modeled|created)\s+by\s+(?P<label>[\pL\pN@][\pL\pN&''’._ -]{1,40})(?:[\n,.;(|!]|$)'),
+    (gen_random_uuid(), 4, 'By, at the end of a line', 'caption', 'creator', 'spaced',
+     '(?m)(?:^|[^\pL\pN])by\s+(?P<label>(?-i:\p{Lu})[\pL\pN&''’._ -]{1,40})\)?\s*$'),
+    (gen_random_uuid(), 5, 'Shop link', 'caption', 'creator', 'spaced',
+     '(?:patreon\.com/(?:c/)?|ko-fi\.com/|gumroad\.com/|printables\.com/@|makerworld\.com/(?:[a-z]{2}/)?@|cults3d\.com/(?:[a-z]{2}/)?users/|myminifactory\.com/users/|tribes\.[a-z]+\.com/)(?P<label>[\w-]{2,40})'),
+    (gen_random_uuid(), 6, '[Creator] title', 'file_name', 'creator', 'spaced',
+     '^\s*\[(?P<label>[^\]\[]{2,60})\]\s*\S'),
+    (gen_random_uuid(), 7, 'Creator Patreon, in file names', 'file_name', 'creator', 'spaced',
+     '^(?P<label>[\pL\pN&''’. ]{2,40}?)[ (\[–-]+patreon\b'),
+    (gen_random_uuid(), 8, 'Creator - title', 'file_name', 'creator', 'spaced',
+     '^(?P<label>[\pL\pN&''’.][\pL\pN&''’. ]{1,40}?)\s+-\s+\S'),
+    (gen_random_uuid(), 9, 'By, in file names', 'file_name', 'creator', 'spaced',
+     '\bby\s+(?P<label>(?-i:\p{Lu})[\pL\pN&''’._ -]{1,40})$'),
+    (gen_random_uuid(), 10, 'Topic', 'topic', 'creator', 'as_written',
+     '^(.+)$');
+
+-- What rules read and what people said stand side by side, so that neither overwrites the other.
+create table item_label (
+    item_id uuid not null references item (id) on delete cascade,
+    kind text not null check (kind in ('creator', 'tag')),
+    source text not null check (source in ('rule', 'person')),
+    -- Equal for names that differ in case, blanks, hyphens and underscores alone.
+    key text not null,
+    name text not null,
+    -- The rule that read it; empty for people.
+    rule text not null default '',
+    -- A person said that the item does not have it. Of a creator: that it has none; key and name are empty.
+    removed boolean not null default false,
+    said_at timestamptz,
+    primary key (item_id, kind, source, key),
+    check ((source = 'person') = (said_at is not null)),
+    check (source = 'person' or not removed)
+);
+
+create index item_label_key on item_label (kind, key, item_id);
+
+-- Under which version of the rules an item was labelled.
+create table labelled_item (
+    item_id uuid primary key references item (id) on delete cascade,
+    rules_version bigint not null
+);
+
+-- Names that people changed: what is read as `key` counts and is shown as `name`. Items keep what was read.
+create table label_name (
+    kind text not null check (kind in ('creator', 'tag')),
+    key text not null,
+    shown_key text not null,
+    name text not null,
+    primary key (kind, key)
+);
+
+create index label_name_shown on label_name (kind, shown_key);
+
+-- Messages and items whose labels may be out of date: one row for each batch that is stored, not for each item.
+create table label_queue (
+    channel_id uuid not null references channel (id) on delete cascade,
+    id bigint generated always as identity,
+    message_keys text[] not null default '{}',
+    item_ids uuid[] not null default '{}',
+    primary key (channel_id, id)
+);
+
+-- Channels whose items are all labelled again, in the order of their content keys.
+create table label_sweep (
+    channel_id uuid primary key references channel (id) on delete cascade,
+    -- Where the last batch ended.
+    after text not null default '',
+    -- Raised by each wish, so that a batch under way does not count for it.
+    wake_seq bigint not null default 1
+);
+
 -- A sighting or message that failed after it was read; retried alone, by its key.
 create table miss (
     id uuid primary key,
@@ -1936,78 +2036,10 @@ create table item_file (
     state text not null check (state in ('wanted', 'stored', 'dropped', 'failed', 'gone')),
     blob_id uuid references blob (id),
     stored_at timestamptz,
-    -- Which content is meant: an edit that replaces the file changes it, an edit of the caption does not.
-    source text not null default '',
-    -- As the platform says; 0: unknown.
-    size_bytes bigint not null default 0,
-    -- When a person asked for it: settings do not undo that.
-    asked_at timestamptz,
-    -- 20: asked for, 15: the rest of a set that was begun, 10: recent, 0: older.
-    priority smallint not null default 0,
-    due_at timestamptz not null default '-infinity',
-    -- 'room': it waits until so many bytes may be written.
-    wait_reason text not null default '' check (wait_reason in ('', 'room')),
-    needs_bytes bigint not null default 0,
-    -- The download that has it, and until when in real time.
-    taken_by uuid,
-    taken_until timestamptz,
-    -- Downloads that began and did not end in order: the process died, or the file killed it.
-    starts int not null default 0,
-    -- Failed attempts in a row without a byte more than before.
-    attempts int not null default 0,
-    error_class text not null default '',
-    error_message text not null default '',
-    -- Where the bytes are that have come so far; other machines leave it alone until then, in product time.
-    spool_machine text not null default '',
-    spool_until timestamptz,
-    spooled_bytes bigint not null default 0,
     check ((state = 'stored') = (blob_id is not null))
 );
 
-create index item_file_ready on item_file (channel_id, priority, due_at, sighting_id)
-    where state = 'wanted' and wait_reason = '';
-create index item_file_waiting on item_file (channel_id, needs_bytes) where state = 'wanted' and wait_reason <> '';
 create index item_file_blob on item_file (blob_id) where blob_id is not null;
-
--- Channels with files to fetch; each line is served by the account that reads the channel.
-create table fetch_line (
-    channel_id uuid primary key references channel (id) on delete cascade,
-    -- The highest priority of what is due, for the order of lines.
-    top smallint not null,
-    due_at timestamptz not null,
-    served_at timestamptz not null default '-infinity',
-    -- Raised whenever a file is added.
-    seq bigint not null default 1
-);
-
-create index fetch_line_due on fetch_line (due_at);
-
--- Until when a slot of an account rests; a slot without a row is free.
-create table fetch_slot (
-    account_id uuid not null references account (id) on delete cascade,
-    slot int not null,
-    due_at timestamptz not null,
-    primary key (account_id, slot)
-);
-
--- Which content of a sighting is meant. The platform's name of the content tells best; else what is known of the file.
-create function headgate_file_source(content_id text, file_name text, mime_type text, size_bytes bigint) returns text
-language sql immutable parallel safe
-return case when content_id <> '' then 'c:' || content_id else 'f:' || file_name || '/' || mime_type end
-    || ':' || size_bytes;
-
--- Whether settings want the content of a file; `pictures` are the endings of pictures, for files without a known type.
-create function headgate_fetches(
-    what text, max_bytes bigint, size_bytes bigint, mime_type text, file_name text, pictures text[]
-) returns boolean
-language sql immutable parallel safe
-return (max_bytes = 0 or size_bytes <= max_bytes) and case what
-    when 'all' then true
-    when 'pictures' then case
-        when lower(btrim(split_part(mime_type, ';', 1))) in ('', 'application/octet-stream', 'binary/octet-stream')
-            then substring(lower(btrim(file_name)) from '[.][^.]*$') = any(pictures)
-        else lower(btrim(split_part(mime_type, ';', 1))) like 'image/%' end
-    else false end;
 
 -- What is known of the inside of an item's stored files, and when to look (again). Whoever changes the files of an item
 -- counts `seq` on, so that a result that was read before is never written over them.

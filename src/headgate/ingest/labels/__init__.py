@@ -1,0 +1,1 @@
+"""Labelling items by rules, in the background."""

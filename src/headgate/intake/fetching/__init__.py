@@ -1,1 +1,0 @@
-"""Fetching: what settings keep is downloaded, verified and stored once."""
