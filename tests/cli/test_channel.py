@@ -23,7 +23,8 @@ def test_without_a_choice_what_can_be_followed_is_listed(ledger: Ledger) -> None
 
 def test_chosen_channels_are_followed_by_key_or_title(ledger: Ledger) -> None:
     ledger.follow("attic")
-    assert ledger.said("channel", "add", "atlas", "Long Exposure") == "1 new channel is followed.\n"
+    said = ledger.said("channel", "add", "atlas", "Long Exposure")
+    assert said.startswith("1 new channel is followed.\nFiles are downloaded. Change it with")
     assert [one["key"] for one in ledger.document("channel", "list")] == ["longexposure", "attic"]
 
 
@@ -168,6 +169,13 @@ def test_a_removal_is_confirmed_and_tells_what_went(ledger: Ledger) -> None:
         "The Attic (quiet) is removed, with the history of 1 scan.\n"
     )
     assert ledger.values("select count(*) from channel union all select count(*) from scan") == [0, 0]
+
+
+def test_what_to_download_can_be_said_when_a_channel_is_added(ledger: Ledger) -> None:
+    ledger.follow("attic")
+    said = ledger.said("channel", "add", "atlas", "Long Exposure", "--fetch", "none")
+    assert "Files are listed, not downloaded." in said
+    assert {"fetch": "none"} in ledger.values("select settings from channel")
 
 
 def test_settings_are_set_in_layers_and_say_where_they_come_from(ledger: Ledger) -> None:

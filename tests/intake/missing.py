@@ -237,7 +237,7 @@ def build_missing(database: Database, url: str) -> Missing:
         [
             MissRetries(messages).kind(),
             Rechecks(messages).kind(),
-            Ingest(clock, ids).kind(),
+            Ingest(clock, ids, rules).kind(),
             Assembler(rules, clock, ids).kind(),
         ]
     )

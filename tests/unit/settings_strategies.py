@@ -31,6 +31,8 @@ LAYERS = st.builds(
     bots=st.none() | st.booleans(),
     webhooks=st.none() | st.booleans(),
     link_patterns=st.none() | _lists(LINKS),
+    fetch=st.none() | st.sampled_from(["none", "pictures", "all"]),
+    fetch_max_bytes=st.none() | st.integers(0, 100),
     every_nth=st.none() | st.integers(1, 9),
     often_s=st.none() | st.integers(60, 600),
 )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from settings_strategies import CANDIDATES, LAYERS
 
 from headgate.domain.file_types import is_picture, type_by_name
+from headgate.domain.library.fetching import FetchRule
 from headgate.domain.streams.channel_settings import ChannelSettings, merge_layers
 from headgate.domain.streams.filters import Candidate, effective_filter, verdict
 from headgate.domain.streams.messages import Lens
@@ -89,7 +90,9 @@ def test_a_topic_is_judged_by_its_own_layer_on_top_of_the_channels(
     )
     by = effective_filter(merge_layers([everything, channel, topic]))
     judged = rules.judge(candidate, topic="t1")
-    assert (judged.verdict, judged.settings_hash) == (verdict(candidate, by), by.settings_hash)
+    fetch = FetchRule.of(merge_layers([everything, channel, topic]))
+    expected_hash = by.settings_hash + fetch.hash_suffix
+    assert (judged.verdict, judged.settings_hash) == (verdict(candidate, by), expected_hash)
     assert rules.judge(candidate, topic="t9") == rules.judge(candidate)
 
 

@@ -132,7 +132,7 @@ def build_parts(
             MissRetries(messages).kind(),
             Rechecks(messages).kind(),
             Rereader(links, clock, ids, rules).kind(),
-            Ingest(clock, ids).kind(),
+            Ingest(clock, ids, rules).kind(),
             Assembler(rules, clock, ids).kind(),
             Labelling(clock).kind(),
             Poller(database, links, clock, ids, randomness.fork("poll"), rules, settings.series).kind(),

@@ -59,6 +59,10 @@ _TYPES = {
 _ENDINGS = {mime_type: tuple(f".{ending}" for ending in words.split()) for mime_type, words in _TYPES.items()}
 _BY_ENDING = {ending: mime_type for mime_type, endings in _ENDINGS.items() for ending in endings}
 
+PICTURE_ENDINGS = tuple(
+    ending for mime_type, endings in _ENDINGS.items() if mime_type.startswith("image/") for ending in endings
+)
+
 UNKNOWN = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 """What platforms say when they do not know."""
 

@@ -55,6 +55,18 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.headgate_fetches(what text, max_bytes bigint, size_bytes bigint, mime_type text, file_name text, pictures text[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (((max_bytes = 0) OR (size_bytes <= max_bytes)) AND CASE what WHEN 'all'::text THEN true WHEN 'pictures'::text THEN CASE WHEN (lower(btrim(split_part(mime_type, ';'::text, 1))) = ANY (ARRAY[''::text, 'application/octet-stream'::text, 'binary/octet-stream'::text])) THEN ("substring"(lower(btrim(file_name)), '[.][^.]*$'::text) = ANY (pictures)) ELSE (lower(btrim(split_part(mime_type, ';'::text, 1))) ~~ 'image/%'::text) END ELSE false END);
+
+CREATE OR REPLACE FUNCTION public.headgate_file_source(content_id text, file_name text, mime_type text, size_bytes bigint)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((CASE WHEN (content_id <> ''::text) THEN ('c:'::text || content_id) ELSE ((('f:'::text || file_name) || '/'::text) || mime_type) END || ':'::text) || size_bytes);
+
 CREATE OR REPLACE FUNCTION public.headgate_job_kind(headers jsonb, entrypoint text)
  RETURNS text
  LANGUAGE sql
@@ -922,6 +934,25 @@ CREATE TABLE doomed_object (
 );
 CREATE INDEX doomed_object_due ON public.doomed_object USING btree (delete_at);
 
+CREATE TABLE fetch_line (
+    channel_id uuid NOT NULL,
+    top smallint NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    served_at timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone,
+    seq bigint NOT NULL DEFAULT 1,
+    CONSTRAINT fetch_line_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT fetch_line_pkey PRIMARY KEY (channel_id)
+);
+CREATE INDEX fetch_line_due ON public.fetch_line USING btree (due_at);
+
+CREATE TABLE fetch_slot (
+    account_id uuid NOT NULL,
+    slot integer NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    CONSTRAINT fetch_slot_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
+    CONSTRAINT fetch_slot_pkey PRIMARY KEY (account_id, slot)
+);
+
 CREATE TABLE follow (
     id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -1049,14 +1080,33 @@ CREATE TABLE item_file (
     state text NOT NULL,
     blob_id uuid,
     stored_at timestamp with time zone,
+    source text NOT NULL DEFAULT ''::text,
+    size_bytes bigint NOT NULL DEFAULT 0,
+    asked_at timestamp with time zone,
+    priority smallint NOT NULL DEFAULT 0,
+    due_at timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone,
+    wait_reason text NOT NULL DEFAULT ''::text,
+    needs_bytes bigint NOT NULL DEFAULT 0,
+    taken_by uuid,
+    taken_until timestamp with time zone,
+    starts integer NOT NULL DEFAULT 0,
+    attempts integer NOT NULL DEFAULT 0,
+    error_class text NOT NULL DEFAULT ''::text,
+    error_message text NOT NULL DEFAULT ''::text,
+    spool_machine text NOT NULL DEFAULT ''::text,
+    spool_until timestamp with time zone,
+    spooled_bytes bigint NOT NULL DEFAULT 0,
     CONSTRAINT item_file_blob_id_fkey FOREIGN KEY (blob_id) REFERENCES blob(id),
     CONSTRAINT item_file_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
     CONSTRAINT item_file_check CHECK (((state = 'stored'::text) = (blob_id IS NOT NULL))),
     CONSTRAINT item_file_pkey PRIMARY KEY (sighting_id),
     CONSTRAINT item_file_sighting_id_fkey FOREIGN KEY (sighting_id) REFERENCES sighting(id) ON DELETE CASCADE,
-    CONSTRAINT item_file_state_check CHECK ((state = ANY (ARRAY['wanted'::text, 'stored'::text, 'dropped'::text, 'failed'::text, 'gone'::text])))
+    CONSTRAINT item_file_state_check CHECK ((state = ANY (ARRAY['wanted'::text, 'stored'::text, 'dropped'::text, 'failed'::text, 'gone'::text]))),
+    CONSTRAINT item_file_wait_reason_check CHECK ((wait_reason = ANY (ARRAY[''::text, 'room'::text])))
 );
 CREATE INDEX item_file_blob ON public.item_file USING btree (blob_id) WHERE (blob_id IS NOT NULL);
+CREATE INDEX item_file_ready ON public.item_file USING btree (channel_id, priority, due_at, sighting_id) WHERE ((state = 'wanted'::text) AND (wait_reason = ''::text));
+CREATE INDEX item_file_waiting ON public.item_file USING btree (channel_id, needs_bytes) WHERE ((state = 'wanted'::text) AND (wait_reason <> ''::text));
 
 CREATE TABLE item_label (
     item_id uuid NOT NULL,

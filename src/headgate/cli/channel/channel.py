@@ -8,16 +8,17 @@ import typer
 
 from headgate.cli.channel import tables as channel_tables
 from headgate.cli.channel.scan_progress import print_ended, watch_scan
-from headgate.cli.channel.settings import settings
+from headgate.cli.channel.settings import describe_downloads, settings
 from headgate.cli.connectors import open_links
 from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import AccountArgument, ChannelArgument, get_account, get_channel
 from headgate.cli.output import AsJson, Yes, confirm, print_json
 from headgate.cli.phrases import count_of
 from headgate.domain.errors import UserError, WorkError
+from headgate.domain.streams.channel_settings import FetchWhat
 from headgate.domain.words.fields import plain_fields
 from headgate.intake.channels import discovery, requests
-from headgate.intake.channels.settings import switch_topic
+from headgate.intake.channels.settings import SettingsLayer, change_settings, switch_topic
 from headgate.lanes.links import AccountRef
 from headgate.storage.channels.channel_overview import FIRST, list_channels
 from headgate.storage.channels.following import list_followed
@@ -46,6 +47,9 @@ def add(
     ] = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="Follow everything that the account sees.")] = False,
+    fetch: Annotated[
+        FetchWhat | None, typer.Option(help="What to download from new channels; else as for all channels.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Follow channels that an account sees; without names, list them.
@@ -84,10 +88,15 @@ def add(
                 now=context.clock.now(),
                 every_s=context.settings.intake.discover_every_s,
             )
+            if fetch is not None:
+                for channel_id in done.streams:
+                    layer = SettingsLayer(channel_id)
+                    await change_settings(tx, layer, {"fetch": fetch}, now=context.clock.now())
+            downloads = await describe_downloads(tx, done.streams[:1])
         if as_json:
             print_json(done)
         else:
-            channel_tables.print_followed(done, chosen, account=known.name)
+            channel_tables.print_followed(done, chosen, account=known.name, downloads=downloads)
 
     with_database(follow)
 

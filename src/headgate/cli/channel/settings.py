@@ -15,7 +15,9 @@ from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import get_channel, nearest
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.domain.errors import UserError
-from headgate.domain.streams.channel_settings import ChannelSettings
+from headgate.domain.library.fetching import FetchRule
+from headgate.domain.streams.channel_settings import ChannelSettings, merge_layers
+from headgate.domain.words.file_words import fetch_text
 from headgate.domain.words.frequency import FREQUENCY_SET, FrequencyChoice
 from headgate.intake.channels import requests
 from headgate.intake.channels.settings import SettingsLayer, change_settings, get_settings
@@ -60,6 +62,14 @@ class SettingsScope:
             return f"the topic {self.topic} of {self.channel.title}"
         is_parent = self.kind == "parent" and self.channel.kind != "parent"
         return self.channel.parent_title if is_parent else self.channel.title
+
+
+async def describe_downloads(tx: Tx, channel_ids: Sequence[UUID]) -> str:
+    """Say what is downloaded from a new channel; nothing where there is none."""
+    for found in await list_layers(tx, channel_ids):
+        rule = FetchRule.of(merge_layers([ChannelSettings.read(layer)[0] for layer in found.layers]))
+        return fetch_text(rule)
+    return ""
 
 
 def settings(

@@ -51,7 +51,7 @@ def _followed(known: dict[str, bool], channel: FoundChannel) -> str:
     return "yes" if known[channel.key] else "by another account"
 
 
-def print_followed(done: Followed, chosen: Sequence[FoundChannel], *, account: str) -> None:
+def print_followed(done: Followed, chosen: Sequence[FoundChannel], *, account: str, downloads: str) -> None:
     """Say what following has changed."""
     new = len(done.streams)
     parts = [f"{count_of(new, 'new channel is', 'new channels are')} followed" if new else ""]
@@ -65,6 +65,8 @@ def print_followed(done: Followed, chosen: Sequence[FoundChannel], *, account: s
     typer.echo(
         f"{said}." if said else f"All {len(chosen)} are already followed; their titles are up to date."
     )
+    if downloads:
+        typer.echo(f"{downloads} Change it with `headgate channel settings CHANNEL --set fetch=…`.")
 
 
 def print_channels(channels: Sequence[ChannelLine], *, now: datetime) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -31,6 +31,9 @@ MAX_AUTHOR = 200
 
 _MIME_GLOB = re.compile(r"\*|[\w.+*?-]{1,80}/[\w.+*?-]{1,120}")
 _EXTENSION = re.compile(r"[\w+-]{1,20}(\.[\w+-]{1,20})*")
+
+
+FetchWhat = Literal["none", "pictures", "all"]
 
 
 class WrongSettings(UserError):
@@ -84,6 +87,13 @@ class ChannelSettings(BaseModel):
     webhooks: bool | None = Field(default=None, description="Whether to keep what webhooks send.")
     link_patterns: LinkPatterns | None = Field(
         default=None, description="Globs, or regular expressions after `re:`, of the links to keep."
+    )
+
+    fetch: FetchWhat | None = Field(
+        default=None, description="What to download of what is kept: none, pictures or all."
+    )
+    fetch_max_bytes: Bytes | None = Field(
+        default=None, description="Larger things are listed but not downloaded; 0: no limit."
     )
 
     skip_window_s: Annotated[float, Field(ge=0, le=86400, allow_inf_nan=False)] | None = Field(

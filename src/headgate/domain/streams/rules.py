@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from headgate.domain.library.fetching import FETCH_ALL, FETCH_NONE, FetchRule
 from headgate.domain.streams.channel_settings import ChannelSettings, merge_layers
 from headgate.domain.streams.filters import Candidate, Filter, Verdict, effective_filter, verdict
 from headgate.domain.streams.messages import Lens
@@ -37,11 +38,13 @@ class HashedFilter:
 
     filter: Filter | None
     settings_hash: str
+    """Also of what is downloaded: where that changes, everything is judged again."""
+    fetch: FetchRule = FETCH_ALL
 
     @classmethod
     def of(cls, settings: ChannelSettings) -> HashedFilter:
-        by = effective_filter(settings)
-        return cls(by, by.settings_hash)
+        by, fetch = effective_filter(settings), FetchRule.of(settings)
+        return cls(by, by.settings_hash + fetch.hash_suffix, fetch)
 
     def judge(self, candidate: Candidate) -> FilterVerdict:
         if self.filter is None:
@@ -49,7 +52,7 @@ class HashedFilter:
         return FilterVerdict(verdict(candidate, self.filter), self.settings_hash)
 
 
-CLOSED = HashedFilter(None, TOPIC_DISABLED_HASH)
+CLOSED = HashedFilter(None, TOPIC_DISABLED_HASH, FETCH_NONE)
 OPEN = HashedFilter.of(ChannelSettings())
 DEFAULT_KNOBS = Knobs()
 
@@ -72,6 +75,11 @@ class ChannelRules:
     def hash_for(self, topic: str) -> str:
         """Return under which settings something in a topic is judged."""
         return self.topics.get(topic, self.base).settings_hash
+
+    @property
+    def fetches(self) -> bool:
+        """Whether anything of the channel is downloaded."""
+        return any(each.fetch.what != "none" for each in (self.base, *self.topics.values()))
 
     def lenses(self, offered: Collection[Lens]) -> tuple[Lens, ...]:
         """Return what to ask the platform for: the narrowest of its lenses that show all that can be kept.

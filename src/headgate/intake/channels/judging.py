@@ -16,6 +16,7 @@ from headgate.domain.streams.filters import KEPT, Candidate
 from headgate.domain.streams.messages import Lens
 from headgate.domain.streams.rules import ChannelRules
 from headgate.intake.channels.rules import RulesCache
+from headgate.intake.fetching.wishes import wish_files, withdraw_files
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -73,8 +74,9 @@ class Judge:
                 topic_hashes={topic: hashed.settings_hash for topic, hashed in rules.topics.items()},
                 limit=BATCH,
             )
-            changed = await _judge_batch(tx, job.key, stale, rules) if stale else 0
-            await touch_buckets(tx, job.key, _volumes(stale), now=self.clock.now())
+            now = self.clock.now()
+            changed = await _judge_batch(tx, job.key, stale, rules, now=now) if stale else 0
+            await touch_buckets(tx, job.key, _volumes(stale), now=now)
             await judging.note_progress(tx, job.key, judged=len(stale), changed=changed)
             if len(stale) == BATCH or not await judging.end_judging(tx, asked):
                 await enqueue(tx, [Wake(KIND, str(job.key))])
@@ -96,7 +98,9 @@ class Judge:
             await streams.wake_stream(tx, asked.channel_id, due_at=self.clock.now())
 
 
-async def _judge_batch(tx: Tx, channel_id: UUID, stale: Sequence[StaleSighting], rules: ChannelRules) -> int:
+async def _judge_batch(
+    tx: Tx, channel_id: UUID, stale: Sequence[StaleSighting], rules: ChannelRules, *, now: datetime
+) -> int:
     """Write the new verdicts and all that follows from them; returns how many are other than before."""
     verdicts = [_judge(sighting, rules) for sighting in stale]
     pairs = list(zip(stale, verdicts, strict=True))
@@ -112,6 +116,10 @@ async def _judge_batch(tx: Tx, channel_id: UUID, stale: Sequence[StaleSighting],
     await sightings.shift_message_count(tx, channel_id, by=after - before)
     if await judging.show_items_of(tx, turned_ids):
         await publish(tx, Event("items"))
+    # Listings have no files, and their posts are no content; the statements know.
+    judged_ids = [old.id for old in stale]
+    await wish_files(tx, channel_id, rules, judged_ids, now=now)
+    await withdraw_files(tx, rules, judged_ids)
     return sum(old.verdict != new.verdict for old, new in pairs)
 
 

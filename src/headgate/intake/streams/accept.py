@@ -67,6 +67,7 @@ async def accept_messages(
         channel_id,
         sightings,
         messages=[_stored(message) for message in holding],
+        rules=rules,
         ids=ids,
         now=now,
         seen_at=seen_at or now,

@@ -13,6 +13,9 @@ from uuid import UUID
 from headgate.catalogue.making import Made, key_of, make_items
 from headgate.domain.errors import error_class
 from headgate.domain.streams.misses import MISS_CAP
+from headgate.domain.streams.rules import ChannelRules
+from headgate.intake.channels.rules import RulesCache
+from headgate.intake.fetching.wishes import wish_files
 from headgate.jobs.execution import REST
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
@@ -66,6 +69,7 @@ class Ingest:
 
     clock: Clock
     ids: Ids
+    rules: RulesCache
     miss_cap: int = MISS_CAP
 
     def kind(self) -> Kind[UUID]:
@@ -74,12 +78,13 @@ class Ingest:
     async def ingest(self, job: Job[UUID]) -> None:
         """Make items of the next batch of sightings; wake a successor if more are waiting."""
         async with job.finish() as tx:
+            rules = await self.rules.get(tx, job.key)
             waiting = await sightings.take_waiting(tx, job.key, limit=BATCH)
             if not waiting:
                 return
             # Make halves in the order of their items, as accepting messages does.
             outcome = await self._make(tx, job.key, sorted(waiting, key=key_of))
-            await self._settle(tx, job.key, outcome)
+            await self._settle(tx, job.key, outcome, rules)
             if len(waiting) == BATCH:
                 await enqueue(tx, [Wake(KIND, str(job.key))])
 
@@ -96,7 +101,7 @@ class Ingest:
             return first + await self._make(tx, channel_id, waiting[middle:])
         return Ingested(tuple(waiting), made)
 
-    async def _settle(self, tx: Tx, channel_id: UUID, outcome: Ingested) -> None:
+    async def _settle(self, tx: Tx, channel_id: UUID, outcome: Ingested, rules: ChannelRules) -> None:
         """Give sightings their items, write down what failed, and forget the misses of what did not."""
         linked, made = outcome.linked, outcome.made
         await sightings.link_items(tx, sighting_ids=[each.id for each in linked], item_ids=made.item_ids)
@@ -111,6 +116,7 @@ class Ingest:
             tx, channel_id, outcome.failures, ids=self.ids, now=self.clock.now(), cap=self.miss_cap
         )
         shown = await show_items(tx, sorted(set(made.known_ids)))
+        await wish_files(tx, channel_id, rules, [each.id for each in linked], now=self.clock.now())
         if made.new_items or shown:
             await publish(tx, Event("items"))
         if made.news:

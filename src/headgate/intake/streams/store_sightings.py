@@ -12,6 +12,8 @@ from uuid import UUID
 
 from headgate.catalogue.making import Made, make_items
 from headgate.domain.streams.filters import KEPT
+from headgate.domain.streams.rules import ChannelRules
+from headgate.intake.fetching.wishes import wish_files, withdraw_files
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.ids import Ids
@@ -41,13 +43,15 @@ async def store_sightings(
     *,
     messages: Sequence[NewMessage],
     silent_keys: Container[str] = (),
+    rules: ChannelRules | None = None,
     ids: Ids,
     now: datetime,
     seen_at: datetime,
 ) -> int:
     """Store what was seen with its items, and tell of them; returns how many are new and kept.
 
-    `messages` are those that hold what was seen. Those in `silent_keys` notify no one.
+    `messages` are those that hold what was seen. Those in `silent_keys` notify no one. With `rules`, the
+    content of files is wanted as they say.
 
     The order of locks is that of ingesting: wake-ups before sightings, and items that a sighting may be
     waiting for never before that sighting. So where something waits already, everything waits.
@@ -74,6 +78,8 @@ async def store_sightings(
     # Settings or the message may have changed since it was last seen, and nothing else would notice.
     changed = _items_to_look_at(seen, known).union(made.known_ids)
     shown = await show_items(tx, sorted(changed))
+    if rules is not None:
+        await _wish(tx, channel_id, seen, known, rules=rules, now=now)
     if made.new_items or shown:
         await publish(tx, Event("items"))
     if made.news:
@@ -150,6 +156,30 @@ def _left_sets(seen: Sequence[NewSighting], known: Mapping[Place, KnownSighting]
         and not _stays(now, before)
         and now.version_at >= before.version_at
     ]
+
+
+async def _wish(
+    tx: Tx,
+    channel_id: UUID,
+    seen: Sequence[NewSighting],
+    known: Mapping[Place, KnownSighting],
+    *,
+    rules: ChannelRules,
+    now: datetime,
+) -> None:
+    """Want the content of what is new, and look again at what has changed; what is the same costs nothing."""
+    fresh = [each.id for each in seen if each.verdict == KEPT and not each.url and _place(each) not in known]
+    pairs = ((each, known.get(_place(each))) for each in seen)
+    changed = [before.id for each, before in pairs if before is not None and _may_differ(each, before)]
+    await wish_files(tx, channel_id, rules, [*fresh, *changed], now=now)
+    await withdraw_files(tx, rules, changed)
+
+
+def _may_differ(seen: NewSighting, known: KnownSighting) -> bool:
+    """Tell whether another content, or none, may be wanted than before."""
+    if known.deleted or known.item_id is None or seen.version_at != known.version_at:
+        return True
+    return (seen.verdict, seen.content_id) != (known.verdict, known.content_id)
 
 
 async def _resolve_misses(tx: Tx, channel_id: UUID, seen: Sequence[NewSighting]) -> None:

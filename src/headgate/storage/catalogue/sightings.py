@@ -78,6 +78,7 @@ class WaitingSighting(NamedTuple):
 class KnownSighting(NamedTuple):
     """What is known of an attachment that was seen before."""
 
+    id: UUID
     message_key: str
     attachment_key: str
     position: int
@@ -89,6 +90,7 @@ class KnownSighting(NamedTuple):
     volume_key: str
     author_key: str
     assembled: bool
+    deleted: bool
 
 
 class NewItem(NamedTuple):

@@ -112,8 +112,8 @@ select count(*) from written where added and kept
 -- What is known of messages, message by message as above.
 select held.* from unnest(%(message_keys)s::text[]) as m (message_key)
 cross join lateral (
-    select s.message_key, s.attachment_key, s.position, s.version_at, s.content_id, s.verdict, s.settings_hash, s.item_id,
-           s.volume_key, s.author_key, s.assembled
+    select s.id, s.message_key, s.attachment_key, s.position, s.version_at, s.content_id, s.verdict, s.settings_hash,
+           s.item_id, s.volume_key, s.author_key, s.assembled, s.deleted_at is not null as deleted
     from sighting s
     where s.channel_id = %(channel_id)s and s.message_key = m.message_key
     order by s.message_key, s.attachment_key offset 0

@@ -72,6 +72,16 @@ with streams as (
     where greatest(due_at, open_until) > %(now)s
 ), inspections as (
     update inspection set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
+), files as (
+    update item_file set due_at = headgate_moved(due_at, %(now)s, %(step)s),
+        spool_until = headgate_moved(spool_until, %(now)s, %(step)s)
+    where state = 'wanted' and greatest(due_at, spool_until) > %(now)s
+), lines as (
+    update fetch_line set due_at = headgate_moved(due_at, %(now)s, %(step)s),
+        served_at = headgate_moved(served_at, %(now)s, %(step)s)
+    where greatest(due_at, served_at) > %(now)s
+), slots as (
+    update fetch_slot set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
 ), doomed as (
     update doomed_object set delete_at = headgate_moved(delete_at, %(now)s, %(step)s) where delete_at > %(now)s
 )
@@ -96,6 +106,9 @@ with moment as materialized (
     from moment m where greatest(l.tat, l.cool_until, l.rate_at, l.warm_at) > m.at or l.use_slot > lane_slot(m.at)
 ), uploads as (
     update upload_intent u set expires_at = headgate_moved(u.expires_at, m.at, m.step) from moment m where u.expires_at > m.at
+), downloads as (
+    update item_file f set taken_until = headgate_moved(f.taken_until, m.at, m.step)
+    from moment m where f.state = 'wanted' and f.taken_until > m.at
 ), reservations as (
     update room_reservation r set expires_at = headgate_moved(r.expires_at, m.at, m.step) from moment m where r.expires_at > m.at
 )

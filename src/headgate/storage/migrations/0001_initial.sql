@@ -2036,10 +2036,78 @@ create table item_file (
     state text not null check (state in ('wanted', 'stored', 'dropped', 'failed', 'gone')),
     blob_id uuid references blob (id),
     stored_at timestamptz,
+    -- Which content is meant: an edit that replaces the file changes it, an edit of the caption does not.
+    source text not null default '',
+    -- As the platform says; 0: unknown.
+    size_bytes bigint not null default 0,
+    -- When a person asked for it: settings do not undo that.
+    asked_at timestamptz,
+    -- 20: asked for, 15: the rest of a set that was begun, 10: recent, 0: older.
+    priority smallint not null default 0,
+    due_at timestamptz not null default '-infinity',
+    -- 'room': it waits until so many bytes may be written.
+    wait_reason text not null default '' check (wait_reason in ('', 'room')),
+    needs_bytes bigint not null default 0,
+    -- The download that has it, and until when in real time.
+    taken_by uuid,
+    taken_until timestamptz,
+    -- Downloads that began and did not end in order: the process died, or the file killed it.
+    starts int not null default 0,
+    -- Failed attempts in a row without a byte more than before.
+    attempts int not null default 0,
+    error_class text not null default '',
+    error_message text not null default '',
+    -- Where the bytes are that have come so far; other machines leave it alone until then, in product time.
+    spool_machine text not null default '',
+    spool_until timestamptz,
+    spooled_bytes bigint not null default 0,
     check ((state = 'stored') = (blob_id is not null))
 );
 
+create index item_file_ready on item_file (channel_id, priority, due_at, sighting_id)
+    where state = 'wanted' and wait_reason = '';
+create index item_file_waiting on item_file (channel_id, needs_bytes) where state = 'wanted' and wait_reason <> '';
 create index item_file_blob on item_file (blob_id) where blob_id is not null;
+
+-- Channels with files to fetch; each line is served by the account that reads the channel.
+create table fetch_line (
+    channel_id uuid primary key references channel (id) on delete cascade,
+    -- The highest priority of what is due, for the order of lines.
+    top smallint not null,
+    due_at timestamptz not null,
+    served_at timestamptz not null default '-infinity',
+    -- Raised whenever a file is added.
+    seq bigint not null default 1
+);
+
+create index fetch_line_due on fetch_line (due_at);
+
+-- Until when a slot of an account rests; a slot without a row is free.
+create table fetch_slot (
+    account_id uuid not null references account (id) on delete cascade,
+    slot int not null,
+    due_at timestamptz not null,
+    primary key (account_id, slot)
+);
+
+-- Which content of a sighting is meant. The platform's name of the content tells best; else what is known of the file.
+create function headgate_file_source(content_id text, file_name text, mime_type text, size_bytes bigint) returns text
+language sql immutable parallel safe
+return case when content_id <> '' then 'c:' || content_id else 'f:' || file_name || '/' || mime_type end
+    || ':' || size_bytes;
+
+-- Whether settings want the content of a file; `pictures` are the endings of pictures, for files without a known type.
+create function headgate_fetches(
+    what text, max_bytes bigint, size_bytes bigint, mime_type text, file_name text, pictures text[]
+) returns boolean
+language sql immutable parallel safe
+return (max_bytes = 0 or size_bytes <= max_bytes) and case what
+    when 'all' then true
+    when 'pictures' then case
+        when lower(btrim(split_part(mime_type, ';', 1))) in ('', 'application/octet-stream', 'binary/octet-stream')
+            then substring(lower(btrim(file_name)) from '[.][^.]*$') = any(pictures)
+        else lower(btrim(split_part(mime_type, ';', 1))) like 'image/%' end
+    else false end;
 
 -- What is known of the inside of an item's stored files, and when to look (again). Whoever changes the files of an item
 -- counts `seq` on, so that a result that was read before is never written over them.

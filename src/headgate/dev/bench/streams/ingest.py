@@ -236,7 +236,7 @@ def _report(sizes: IngestSizes, rates: IngestRates, delays_ms: list[float], *, s
         f" and batches of {BATCH}."
     )
     floor_note = (
-        "The floors write the same sighting and item rows with plain upserts: in batches of the same sizes,"
-        " and one a statement and commit."
+        "The floors write the same sighting, item and file rows with plain upserts: in batches of the same"
+        " sizes, and one a statement and commit."
     )
     return Report("ingest", title, values, lines, [note, floor_note])

@@ -26,11 +26,17 @@ _ITEM = {
     "size_bytes": "bigint", "sent_at": "timestamptz", "caught_at": "timestamptz",
 }  # fmt: skip
 
+_FILE = {
+    "sighting_id": "uuid", "channel_id": "uuid", "state": "text", "source": "text", "size_bytes": "bigint",
+    "priority": "smallint", "due_at": "timestamptz",
+}  # fmt: skip
+
 _SIGHTING_CONFLICT = """on conflict (channel_id, message_key, attachment_key) do update
     set file_name = excluded.file_name, verdict = excluded.verdict"""
 _MESSAGE_CONFLICT = """on conflict (channel_id, key) do update
     set text = excluded.text, version_at = excluded.version_at"""
 _ITEM_CONFLICT = "on conflict (channel_id, content_key) do nothing"
+_FILE_CONFLICT = "on conflict (sighting_id) do nothing"
 
 Row = Sequence[Any]
 Rows = Sequence[Row]
@@ -43,23 +49,26 @@ class Written:
     messages: Rows
     sightings: Rows
     items: Rows
+    files: Rows
 
 
 def read_rows(url: str, channel_id: UUID) -> Written:
-    """Return the messages, sightings and items of a channel, in the order in which they were made."""
+    """Return the messages, sightings, items and files of a channel, in the order in which they were made."""
     with psycopg.connect(url) as connection:
         return Written(
             connection.execute(_select("message", _MESSAGE, by="position"), [channel_id]).fetchall(),
             connection.execute(_select("sighting", _SIGHTING), [channel_id]).fetchall(),
             connection.execute(_select("item", _ITEM), [channel_id]).fetchall(),
+            connection.execute(_select("item_file", _FILE, by="sighting_id"), [channel_id]).fetchall(),
         )
 
 
 def measure_batches(url: str, rows: Written, *, page: int, batch: int) -> float:
-    """Return things a second, each of three rows: plain upserts of many, with a commit for each."""
+    """Return things a second, each of four rows: plain upserts of many, with a commit for each."""
     messages = _upsert_many("message", _MESSAGE, _MESSAGE_CONFLICT)
     sightings = _upsert_many("sighting", _SIGHTING, _SIGHTING_CONFLICT)
     items = _upsert_many("item", _ITEM, _ITEM_CONFLICT)
+    files = _upsert_many("item_file", _FILE, _FILE_CONFLICT)
     with psycopg.connect(url, autocommit=True, options="-c jit=off") as connection:
         began_s = perf_counter()
         for first in range(0, len(rows.messages), page):
@@ -68,6 +77,8 @@ def measure_batches(url: str, rows: Written, *, page: int, batch: int) -> float:
             connection.execute(sightings, _columns(rows.sightings[first : first + page]))
         for first in range(0, len(rows.items), batch):
             connection.execute(items, _columns(rows.items[first : first + batch]))
+        for first in range(0, len(rows.files), page):
+            connection.execute(files, _columns(rows.files[first : first + page]))
         return len(rows.sightings) / (perf_counter() - began_s)
 
 
@@ -76,13 +87,16 @@ def measure_rows(url: str, rows: Written, *, count: int) -> float:
     message = _upsert_one("message", _MESSAGE, _MESSAGE_CONFLICT)
     sighting = _upsert_one("sighting", _SIGHTING, _SIGHTING_CONFLICT)
     item = _upsert_one("item", _ITEM, _ITEM_CONFLICT)
-    things = list(zip(rows.messages[:count], rows.sightings[:count], rows.items[:count], strict=True))
+    file = _upsert_one("item_file", _FILE, _FILE_CONFLICT)
+    tables = (rows.messages, rows.sightings, rows.items, rows.files)
+    things = list(zip(*(table[:count] for table in tables), strict=True))
     with psycopg.connect(url, autocommit=True, options="-c jit=off") as connection:
         began_s = perf_counter()
-        for one_message, one_sighting, one_item in things:
+        for one_message, one_sighting, one_item, one_file in things:
             connection.execute(message, one_message)
             connection.execute(sighting, one_sighting)
             connection.execute(item, one_item)
+            connection.execute(file, one_file)
         return len(things) / (perf_counter() - began_s)
 
 

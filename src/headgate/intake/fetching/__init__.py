@@ -1,0 +1,1 @@
+"""Fetching: what settings keep is downloaded, verified and stored once."""
