@@ -1032,6 +1032,7 @@ CREATE TABLE inspection (
     volumes uuid[] NOT NULL DEFAULT '{}'::uuid[],
     proven_total integer,
     proof_reason text NOT NULL DEFAULT ''::text,
+    picture_key text NOT NULL DEFAULT ''::text,
     picture_source text NOT NULL DEFAULT ''::text,
     picture_colour text NOT NULL DEFAULT ''::text,
     inspected_at timestamp with time zone,

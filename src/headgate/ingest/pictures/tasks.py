@@ -9,6 +9,7 @@ from typing import TypedDict
 from headgate.ingest.pictures.models import SIZE_PX, draw_model, take_thumbnail
 from headgate.ingest.pictures.previews import WIDTHS, Previews, make_previews
 from headgate.ingest.pictures.problems import PictureProblem
+from headgate.ingest.pictures.videos import make_poster
 from headgate.ingest.sandbox.tasks import Answer, Parameters, Paths, sandboxed
 
 
@@ -36,6 +37,14 @@ def preview_model(paths: Paths, parameters: Parameters) -> Answer:
             draw_model(source, folder, model_format=parameters["format"], size_px=size_px, **options).previews
         )
     )
+
+
+@sandboxed
+def preview_video(paths: Paths, parameters: Parameters) -> Answer:
+    """Make previews of a video's frame with the program `ffmpeg`."""
+    source, folder = paths
+    ffmpeg, options = parameters.get("ffmpeg", "ffmpeg"), _options(parameters)
+    return _answer(lambda: make_poster(source, folder, ffmpeg=ffmpeg, **options))
 
 
 class _Options(TypedDict):

@@ -95,6 +95,9 @@ class BucketStore:
         if start < end:
             raise ObjectDamaged(f"The object {name} ends at byte {start}, before byte {end}.")
 
+    def local_path(self, name: str) -> Path | None:
+        return None
+
     async def get_size(self, name: str) -> int | None:
         try:
             return (await self._call(obstore.head, self._client, name))["size"]

@@ -88,6 +88,9 @@ class DiskStore:
         finally:
             os.close(descriptor)
 
+    def local_path(self, name: str) -> Path | None:
+        return self._path(name)
+
     async def get_size(self, name: str) -> int | None:
         return await self._threads.run(_size_of, self._path(name))
 

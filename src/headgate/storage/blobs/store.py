@@ -70,6 +70,10 @@ class BlobStore(Protocol):
         """Yield exactly these bytes, or raise `ObjectMissing` or `ObjectDamaged`."""
         ...
 
+    def local_path(self, name: str) -> Path | None:
+        """Return where an object is on this machine, for reading; nothing if it is elsewhere."""
+        ...
+
     async def get_size(self, name: str) -> int | None:
         """Return the size of an object; nothing if there is none."""
         ...

@@ -2132,7 +2132,9 @@ create table inspection (
     -- How many volumes the headers say that there are, and why.
     proven_total int,
     proof_reason text not null default '',
-    -- Of which the picture was made: a reason of `domain/library/covers`, and the colour to show until it is there.
+    -- Of which the picture was made: a reason of `domain/library/covers`, and the colour to show until it is there. The
+    -- key stands for all that could be tried, so that nothing is made or fails again without need.
+    picture_key text not null default '',
     picture_source text not null default '',
     picture_colour text not null default '',
     inspected_at timestamptz
