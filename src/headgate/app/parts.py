@@ -12,6 +12,7 @@ from headgate.connectors.apprise_out import AppriseOut
 from headgate.connectors.protocol import Connector
 from headgate.domain.retry import RetryPolicy
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.ingest.inspecting.reader import ContentReader, build_reader
 from headgate.ingest.labels.labelling import Labelling
 from headgate.ingest.storing.upkeep import collecting_kind, sweeping_kind
 from headgate.intake.channels.judging import Judge
@@ -84,6 +85,7 @@ class Parts:
     lanes: Lanes
     links: Links
     files: Files
+    reader: ContentReader
     rules: RulesCache
     push_addresses: PushAddresses
     kinds: Kinds
@@ -116,6 +118,7 @@ def build_parts(
     lanes = Lanes(database, clock)
     pusher = pusher or AppriseOut()
     files = build_files(settings.files, settings.data.dir, database, clock=clock, ids=ids)
+    reader = build_reader(files, settings.data.dir, clock=clock)
     secrets = StoredSecrets(database, settings.data.dir)
     links = Links(connectors, lanes, secrets, settings.outflow.messages_per_minute)
     rules = RulesCache(IntakeKnobs(**settings.intake.model_dump()), clock)
@@ -135,6 +138,7 @@ def build_parts(
             Ingest(clock, ids, rules).kind(),
             Assembler(rules, clock, ids).kind(),
             Labelling(clock).kind(),
+            reader.inspector.kind(),
             Poller(database, links, clock, ids, randomness.fork("poll"), rules, settings.series).kind(),
             Sweeper(links, clock, ids, randomness.fork("sweep"), rules, settings.series).kind(),
             Firing(clock, ids).kind(),
@@ -147,7 +151,24 @@ def build_parts(
         ]
     )
     kinds.add(retention_kind(settings.jobs, clock, kinds))
-    execution = Execution(
+    execution = _execution(settings, kinds, database, clock, ids, randomness)
+    private = settings.notify.allow_private
+    addresses = PushAddresses(pusher, lanes, clock, ids, settings.data.dir, allow_private=private)
+    given = (settings, url, database, clock, ids)
+    return Parts(*given, lanes, links, files, reader, rules, addresses, kinds, execution)
+
+
+def build_push_addresses(settings: Settings, database: Database, *, clock: Clock, ids: Ids) -> PushAddresses:
+    """Return the actions on push addresses, for callers that need no other part."""
+    private = settings.notify.allow_private
+    lanes = Lanes(database, clock)
+    return PushAddresses(AppriseOut(), lanes, clock, ids, settings.data.dir, allow_private=private)
+
+
+def _execution(
+    settings: Settings, kinds: Kinds, database: Database, clock: Clock, ids: Ids, randomness: Randomness
+) -> Execution:
+    return Execution(
         kinds=kinds,
         database=database,
         clock=clock,
@@ -156,16 +177,6 @@ def build_parts(
         max_crashes=settings.jobs.max_crashes,
         retry=RetryPolicy(max_attempts=settings.jobs.max_attempts),
     )
-    private = settings.notify.allow_private
-    addresses = PushAddresses(pusher, lanes, clock, ids, settings.data.dir, allow_private=private)
-    return Parts(settings, url, database, clock, ids, lanes, links, files, rules, addresses, kinds, execution)
-
-
-def build_push_addresses(settings: Settings, database: Database, *, clock: Clock, ids: Ids) -> PushAddresses:
-    """Return the actions on push addresses, for callers that need no other part."""
-    private = settings.notify.allow_private
-    lanes = Lanes(database, clock)
-    return PushAddresses(AppriseOut(), lanes, clock, ids, settings.data.dir, allow_private=private)
 
 
 def _discoverer(
@@ -221,5 +232,6 @@ async def open_parts(
                 yield parts
             finally:
                 await parts.links.close()
+                await parts.reader.close()
     finally:
         await database.close()

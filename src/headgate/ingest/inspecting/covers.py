@@ -168,7 +168,8 @@ async def list_wanted_covers(tx: Tx, item_ids: Sequence[UUID]) -> dict[UUID, lis
     wanted: dict[UUID, list[UUID]] = {}
     for item_id, around in (await list_surroundings(tx, item_ids)).items():
         covers = list_covers(CoverFacts(title="", message=around.message, nearby=around.nearby))
-        photos = [around.photos[cover.key] for cover in covers if cover.reason in _POSTED][:MAX_WANTED]
+        keys = dict.fromkeys(cover.key for cover in covers if cover.reason in _POSTED)
+        photos = [around.photos[key] for key in keys][:MAX_WANTED]
         missing = [photo.sighting_id for photo in photos if photo.state in ("listed", "wanted")]
         if missing and not any(photo.blob_id for photo in photos):
             wanted[item_id] = missing

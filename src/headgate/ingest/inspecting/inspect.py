@@ -141,7 +141,7 @@ class Inspector:
         state = judge_problems(listing.problems, file_name=wish.name)
         if state == "plain":
             return Inspected("plain", blob_ids)
-        if proof is not None and proof.state == "incomplete":
+        if proof is not None and proof.state == "incomplete" and (state == "ok" or len(places) > 1):
             # Some formats list silently what is only a part.
             listing, state = _with_missing_volumes(listing, state)
         return Inspected(state, blob_ids, listing, proof)
