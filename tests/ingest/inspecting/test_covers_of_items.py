@@ -11,7 +11,7 @@ from inspecting_bench import InspectingBench
 from made_archives import run, zip_of
 from PIL import Image
 
-from headgate.ingest.inspecting.covers import list_wanted_covers
+from headgate.catalogue.covers import list_wanted_covers
 from headgate.storage.library.covers import list_covered_items
 from headgate.storage.library.pictures import Picture
 from headgate.testing.content.pictures import build_picture

@@ -48,6 +48,8 @@ MESSAGES: dict[CoverReason, str] = {
 }
 """What people read as the reason."""
 
+POSTED: frozenset[CoverReason] = frozenset({"album_photo", "replied_photo", "photo_before"})
+"""Pictures that are photos of messages, not of the thing's own files."""
 MAX_PHOTO_AGE = timedelta(hours=1)
 """A photo that was posted longer before its file belongs to something else."""
 MAX_COVERS = 12

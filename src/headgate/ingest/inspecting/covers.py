@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import UUID
 
 from headgate.domain.library.contents import ExtractionLimits, Listing
 from headgate.domain.library.cover_names import MAX_VIDEO_BYTES
 from headgate.domain.library.covers import (
+    POSTED,
     ContentEntry,
     Cover,
     CoverFacts,
@@ -25,16 +25,12 @@ from headgate.ingest.inspecting.local_files import LocalFiles, Stored
 from headgate.ingest.inspecting.previews import MadePreviews, NotMade, PreviewMaker
 from headgate.kernel.logs import get_logger
 from headgate.storage.blobs.store import ObjectDamaged, ObjectMissing
-from headgate.storage.database import Tx
-from headgate.storage.library.covers import NOTHING_NEARBY, Surroundings, list_surroundings
+from headgate.storage.library.covers import NOTHING_NEARBY, Surroundings
 
 log = get_logger("inspect")
 
 MAX_TRIES = 6
 """Pictures that are tried for one item; each may take a minute."""
-MAX_WANTED = 3
-"""Photos that are fetched for one item: the best may turn out to be damaged."""
-_POSTED: frozenset[CoverReason] = frozenset({"album_photo", "replied_photo", "photo_before"})
 _LIMITS = ExtractionLimits(max_bytes=MAX_VIDEO_BYTES)
 
 
@@ -89,7 +85,7 @@ class CoverSources:
         ]
 
     def _is_stored(self, cover: Cover) -> bool:
-        if cover.reason in _POSTED:
+        if cover.reason in POSTED:
             photo = self.surroundings.photos.get(cover.key)
             return photo is not None and photo.blob_id is not None
         return any(place is not None for place in self.places)
@@ -140,7 +136,7 @@ class CoverFinder:
         self, sources: CoverSources, cover: Cover, folder: Path
     ) -> AsyncGenerator[Path | None, None]:
         """Give the file of which the picture is made: a photo, a file of the item, or an extracted one."""
-        if cover.reason in _POSTED:
+        if cover.reason in POSTED:
             async with self.files.open([sources.surroundings.photos[cover.key]]) as (photo,):
                 yield photo
             return
@@ -158,19 +154,3 @@ class CoverFinder:
                 yield extracted if done.problem is None else None
             finally:
                 extracted.unlink(missing_ok=True)
-
-
-async def list_wanted_covers(tx: Tx, item_ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
-    """Return photos that are wanted as the pictures of items, though filters may keep them out.
-
-    By item, the ids of sightings, the best first; those that are stored or given up are not among them.
-    """
-    wanted: dict[UUID, list[UUID]] = {}
-    for item_id, around in (await list_surroundings(tx, item_ids)).items():
-        covers = list_covers(CoverFacts(title="", message=around.message, nearby=around.nearby))
-        keys = dict.fromkeys(cover.key for cover in covers if cover.reason in _POSTED)
-        photos = [around.photos[key] for key in keys][:MAX_WANTED]
-        missing = [photo.sighting_id for photo in photos if photo.state in ("listed", "wanted")]
-        if missing and not any(photo.blob_id for photo in photos):
-            wanted[item_id] = missing
-    return wanted
