@@ -247,9 +247,11 @@ class TestChanges:
         messages = [post(missing, f"pack.part{n}.rar") for n in (1, 2)]
         other = post(missing, "other.part1.rar")
         await take_in(missing, *messages, other)
+        ids = await get_item_id(missing, "other"), await get_item_id(missing, "pack")
         renamed = file_of("other.part2.rar", b"pack.part2.rar".ljust(100, b"."))
         await take_in(missing, edit(missing, messages[1], renamed))
         assert await files_of_items(missing) == [["other.part1.rar", "other.part2.rar"], ["pack.part1.rar"]]
+        assert ids == (await get_item_id(missing, "other"), await get_item_id(missing, "pack"))
 
     async def test_filters_judge_the_set_and_not_its_volumes(self, missing: Missing) -> None:
         """A volume of 100 bytes is too small; the set of three is not."""
@@ -378,7 +380,9 @@ class TestChoices:
             assert await find_alias(tx, second) == first
 
     async def test_later_volumes_join_what_a_person_joined(self, missing: Missing) -> None:
-        messages = [post(missing, "pack.part1.rar"), post(missing, "pakc.part2.rar")]
+        messages = [post(missing, "pack.part1.rar")]
+        missing.clock.advance(60 * DAY_S)
+        messages.append(post(missing, "pakc.part2.rar"))
         await take_in(missing, *messages)
         await self._join(missing, await get_item_id(missing, "pack"), await get_item_id(missing, "pakc"))
         await take_in(missing, post(missing, "pack.part3.rar"), *messages)

@@ -38,6 +38,7 @@ async def check_rest(
             *_check_coverage(channel),
             *_check_counters(channel),
             *_check_items(channel),
+            *_check_sets(channel),
             *_check_caught(channel, last_forms=last_forms),
             *_check_shown(channel),
             *_check_read_whole(world, channel),
@@ -57,6 +58,9 @@ select format('a miss of ingesting is left: message %s: %s', message_key, error_
 where stage = 'ingest'
 union all
 select format('a judging is left: %s', channel_id) from judging
+union all
+select format('a name is still to be assembled: %s', volume_key) from volume_bucket
+where changed_from is not null
 union all
 select format('a scan is left: %s of %s', s.status, c.key) from scan s join channel c on c.id = s.channel_id
 where s.status in ('QUEUED', 'RUNNING')
@@ -131,12 +135,28 @@ def _check_items(channel: Channel) -> Iterator[str]:
     """Nothing is caught twice, and nothing that was never there."""
     keys = [item.content_key for item in channel.items.values()]
     yield from (f"doubled: {key} in {channel.name}" for key in {k for k in keys if keys.count(k) > 1})
-    yield from (f"made up: {key} in {channel.name}" for key in set(keys) - channel.contents)
+    made_up = {key for key in keys if not key.startswith("set:")} - channel.contents
+    yield from (f"made up: {key} in {channel.name}" for key in made_up)
     for sighting in channel.sightings.values():
-        if sighting.item_id is None:
+        if sighting.item_id is None or sighting.volume_of:
             continue
         if channel.items[sighting.item_id].content_key != sighting.content_key:
             yield f"{sighting.content_key} in {channel.name} is linked to another item"
+
+
+def _check_sets(channel: Channel) -> Iterator[str]:
+    """The volumes of one set are one item, and nothing else is in it."""
+    sets_of: dict[object, set[tuple[str, str] | None]] = {}
+    for sighting in channel.sightings.values():
+        if sighting.item_id is not None:
+            sets_of.setdefault(sighting.item_id, set()).add(sighting.volume_of)
+    yield from (f"mixed in one item: {held} in {channel.name}" for held in sets_of.values() if len(held) > 1)
+    for (base, _), volumes in channel.sets.items():
+        if not volumes[0].content_id and len({each.number for each in volumes}) < len(volumes):
+            continue  # Posted again without a name of the content: that may as well be another set.
+        items = {each.item_id for each in volumes}
+        if len(items) > 1:
+            yield f"the volumes of {base} in {channel.name} are in {len(items)} items"
 
 
 def _check_caught(channel: Channel, *, last_forms: bool) -> Iterator[str]:
@@ -157,9 +177,12 @@ def _may_be_unknown(channel: Channel, held: HeldSighting) -> bool:
 
 def _why_not(channel: Channel, held: HeldSighting, form: Form) -> Iterator[str]:
     for place in form.places:
-        kept = channel.rules.judge(place.candidate, topic=form.message.topic).verdict == KEPT
         what = place.candidate.file_name or place.candidate.url
         sighting = channel.sightings.get((held.key, place.key))
+        if sighting is not None and sighting.volume_of and place.is_in(sighting):
+            kept = channel.judge(sighting).verdict == KEPT
+        else:
+            kept = channel.rules.judge(place.candidate, topic=form.message.topic).verdict == KEPT
         if not kept:
             if sighting is not None and place.is_in(sighting) and sighting.verdict == KEPT:
                 yield f"kept, but to be rejected: {what}"
@@ -179,7 +202,7 @@ def _check_shown(channel: Channel) -> Iterator[str]:
     """An item is shown if the settings of now keep anything of it; verdicts are of these settings."""
     wanted: dict[object, bool] = {}
     for sighting in channel.sightings.values():
-        judged = channel.rules.judge(sighting.candidate, topic=sighting.topic)
+        judged = channel.judge(sighting)
         place = f"{sighting.message_key}/{sighting.attachment_key} in {channel.name}"
         if (judged.verdict, judged.settings_hash) != (sighting.verdict, sighting.settings_hash):
             yield f"judged by other settings: {place} is {sighting.verdict}, should be {judged.verdict}"

@@ -40,6 +40,7 @@ class Crowd:
             self._post: 12,
             self._post_words: 4,
             self._post_album: 4,
+            self._post_set: 3,
             self._repost: 2,
             self._edit: 6,
             self._delete: 3,
@@ -63,6 +64,18 @@ class Crowd:
 
     def _post_album(self, stream: Stream) -> None:
         self.world.post_album(stream.key, pictures=2 + self.choices.below(3), topic=self._topic(stream))
+
+    def _post_set(self, stream: Stream) -> None:
+        """Post the volumes of an archive in any order, one message each; sometimes one is missing."""
+        self._files += 1
+        numbers = list(range(1, 3 + self.choices.below(3)))
+        last = numbers[-1]
+        numbers.sort(key=lambda _: self.choices.uniform(0, 1))
+        for number in numbers[: -1 if self.choices.chance(0.2) else None]:
+            content = f"{self._files} {number}".encode().ljust(3_000 if number == last else 5_000, b".")
+            name = f"set-{self._files}.part{number}.rar"
+            file = file_of(name, content, mime_type="application/vnd.rar")
+            self.world.post(stream.key, files=[file], topic=self._topic(stream))
 
     def _repost(self, stream: Stream) -> None:
         if key := self._recent(stream):

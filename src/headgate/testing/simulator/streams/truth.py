@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 from headgate.domain.streams.filters import Candidate
 from headgate.domain.streams.messages import Lens, Message, Span
-from headgate.domain.streams.rules import ChannelRules
+from headgate.domain.streams.rules import ChannelRules, FilterVerdict
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
 from headgate.intake.channels.rules import RulesCache
 from headgate.storage.database import Connection, Tx
@@ -35,8 +36,8 @@ order by c.key, a.name
 select channel_id, lens, lower(part) as start, upper(part) as end from coverage, unnest(ranges) as part
 
 -- name: sightings
-select s.channel_id, message_key, attachment_key, file_name, url, s.topic, author, from_bot, size_bytes,
-       mime_type, content_id, verdict, settings_hash, item_id, text, album, reply_to
+select s.channel_id, message_key, attachment_key, s.position, file_name, url, s.topic, author, from_bot,
+       size_bytes, mime_type, content_id, verdict, settings_hash, item_id, text, album, reply_to
 from sighting s join message m on (m.channel_id, m.key) = (s.channel_id, s.message_key)
 
 -- name: items
@@ -73,6 +74,7 @@ class SightingRow:
     channel_id: UUID
     message_key: str
     attachment_key: str
+    position: int
     file_name: str
     url: str
     topic: str
@@ -99,6 +101,16 @@ class SightingRow:
         return Candidate(
             self.file_name, self.mime_type, self.size_bytes, self.author, self.from_bot, url=self.url
         )
+
+    @property
+    def volume_of(self) -> tuple[str, str] | None:
+        """The set of which this is a volume; people here give each set a name of its own."""
+        base, found, _ = self.file_name.partition(".part")
+        return (base, self.author) if found else None
+
+    @property
+    def number(self) -> int:
+        return int(self.file_name.rpartition(".part")[2].removesuffix(".rar"))
 
 
 @dataclass(frozen=True)
@@ -183,6 +195,29 @@ class Channel:
     @property
     def name(self) -> str:
         return f"{self.row.key} of {self.row.owner}" if self.row.owner else self.row.key
+
+    @cached_property
+    def sets(self) -> dict[tuple[str, str], list[SightingRow]]:
+        """The volumes of each set, by number and then in the order in which they were posted."""
+        found: dict[tuple[str, str], list[SightingRow]] = {}
+        for sighting in sorted(self.sightings.values(), key=lambda each: each.position):
+            if sighting.volume_of:
+                found.setdefault(sighting.volume_of, []).append(sighting)
+        return {name: sorted(volumes, key=lambda each: each.number) for name, volumes in found.items()}
+
+    def judge(self, sighting: SightingRow) -> FilterVerdict:
+        """Judge what was seen by the settings of now: a volume as its set, in the first one's topic."""
+        own = self.rules.judge(sighting.candidate, topic=sighting.topic)
+        if sighting.volume_of is None:
+            return own
+        volumes = {each.number: each for each in reversed(self.sets[sighting.volume_of])}
+        first = volumes[min(volumes)]
+        whole = replace(
+            first.candidate,
+            file_name=f"{sighting.volume_of[0]}.rar",
+            size_bytes=sum(each.size_bytes for each in volumes.values()),
+        )
+        return replace(own, verdict=self.rules.judge(whole, topic=first.topic).verdict)
 
     def is_covered(self, position: int, lens: Lens) -> bool:
         lenses: set[Lens] = {lens, "everything"}
