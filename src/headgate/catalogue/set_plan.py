@@ -51,7 +51,7 @@ def plan_items(files: Sequence[StoredVolume], rules: ChannelRules) -> list[Plann
     return [_plan(item, by_key, rules) for item in assembled]
 
 
-def judge_completeness(planned: PlannedItem, *, now: datetime) -> SetState:
+def judge_completeness(planned: PlannedItem, *, now: datetime, proven_total: int | None) -> SetState:
     """Tell how complete a set is, as of the time up to which its channel was read."""
     lost = {_key(file) for file in planned.files if file.vanished}
     volumes = [
@@ -62,7 +62,7 @@ def judge_completeness(planned: PlannedItem, *, now: datetime) -> SetState:
         )
         for slot in planned.item.slots
     ]
-    return judge_set(volumes, last_arrival_at=planned.arrived_at, now=now)
+    return judge_set(volumes, last_arrival_at=planned.arrived_at, now=now, proven_total=proven_total)
 
 
 def _plan(item: AssembledItem, by_key: dict[str, StoredVolume], rules: ChannelRules) -> PlannedItem:

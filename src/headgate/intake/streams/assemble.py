@@ -7,7 +7,7 @@ that the outcome depends on what was posted and not on the order in which it was
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -19,6 +19,7 @@ from headgate.domain.library.completeness import SetState
 from headgate.domain.streams.filters import KEPT
 from headgate.domain.streams.rules import ChannelRules
 from headgate.intake.channels.rules import RulesCache
+from headgate.intake.fetching.wishes import wish_files, withdraw_files
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -31,6 +32,7 @@ from headgate.storage.channels.judging import show_items
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.labels.queue import note_unlabelled
+from headgate.storage.library.inspections import note_inspection
 from headgate.storage.streams import streams
 
 KIND = "assemble"
@@ -116,10 +118,12 @@ class _Assembly:
     async def run(self) -> None:
         await sets.lock_loose(self.tx, self.channel_id, self.bucket, limit=MAX_VOLUMES)
         plans = plan_items(await self._load(), self.rules)
-        known = await sets.list_sets(self.tx, {each.item.item_id for each in plans if each.item.item_id})
-        placed = await self._give_ids(plans)
-        await self._place(placed)
+        known_ids = {each.item.item_id for each in plans if each.item.item_id}
+        known = await sets.list_sets(self.tx, known_ids)
+        placed = await self._give_ids(plans, totals=await sets.list_totals(self.tx, known_ids))
+        changed = await self._place(placed)
         await self._form_items(placed, known_sets=known.keys())
+        await self._look_after(changed)
         due_at = await self._save_sets([each for each in placed if each.state], known_sets=known.keys())
         await sets.settle_bucket(self.tx, self.channel_id, self.bucket, due_at=due_at)
 
@@ -139,7 +143,7 @@ class _Assembly:
             self.tx, self.channel_id, self.bucket, position=position, limit=MAX_VOLUMES + 1
         )
 
-    async def _give_ids(self, plans: Sequence[PlannedItem]) -> list[_Placed]:
+    async def _give_ids(self, plans: Sequence[PlannedItem], *, totals: Mapping[UUID, int]) -> list[_Placed]:
         """Make the items that are kept and new: single files by their content, sets by their own id."""
         new = [(n, plan) for n, plan in enumerate(plans) if not plan.item.item_id and plan.verdict == KEPT]
         lone = [(n, plan) for n, plan in new if not plan.is_set]
@@ -158,13 +162,20 @@ class _Assembly:
             _Placed(
                 plan,
                 plan.item.item_id or new_ids.get(n),
-                judge_completeness(plan, now=self.read_to) if plan.is_set else None,
+                self._judge(plan, totals) if plan.is_set else None,
             )
             for n, plan in enumerate(plans)
         ]
 
-    async def _place(self, placed: Sequence[_Placed]) -> None:
-        """Give volumes their items and verdicts, and let the count of kept messages follow."""
+    def _judge(self, plan: PlannedItem, totals: Mapping[UUID, int]) -> SetState:
+        total = totals.get(plan.item.item_id) if plan.item.item_id else None
+        return judge_completeness(plan, now=self.read_to, proven_total=total)
+
+    async def _place(self, placed: Sequence[_Placed]) -> list[PlacedVolume]:
+        """Give volumes their items and verdicts, and let the count of kept messages follow.
+
+        Returns those that have another item or verdict now.
+        """
         changes = [change for each in placed for change in self._changes(each)]
         keys = sorted({file.message_key for file, _ in changes})
         before = await sightings.count_kept_messages(self.tx, self.channel_id, keys)
@@ -173,6 +184,15 @@ class _Assembly:
         await note_unlabelled(self.tx, self.channel_id, message_keys=keys, item_ids=left)
         after = await sightings.count_kept_messages(self.tx, self.channel_id, keys)
         await sightings.shift_message_count(self.tx, self.channel_id, by=after - before)
+        return [place for _, place in changes]
+
+    async def _look_after(self, changed: Sequence[PlacedVolume]) -> None:
+        """Have the volumes of kept sets fetched, and look into items that have other files now."""
+        kept = [place.id for place in changed if place.verdict == KEPT]
+        await wish_files(self.tx, self.channel_id, self.rules, kept, now=self.now)
+        rejected = [place.id for place in changed if place.verdict != KEPT]
+        await withdraw_files(self.tx, self.rules, rejected)
+        await note_inspection(self.tx, {place.item_id for place in changed if place.item_id}, self.now)
 
     def _changes(self, placed: _Placed) -> Iterable[tuple[StoredVolume, PlacedVolume]]:
         for file in placed.plan.files:

@@ -168,7 +168,11 @@ async def _wish(
     now: datetime,
 ) -> None:
     """Want the content of what is new, and look again at what has changed; what is the same costs nothing."""
-    fresh = [each.id for each in seen if each.verdict == KEPT and not each.url and _place(each) not in known]
+    fresh = [
+        each.id
+        for each in seen
+        if each.verdict == KEPT and not each.url and not each.assembled and _place(each) not in known
+    ]
     pairs = ((each, known.get(_place(each))) for each in seen)
     changed = [before.id for each, before in pairs if before is not None and _may_differ(each, before)]
     await wish_files(tx, channel_id, rules, [*fresh, *changed], now=now)

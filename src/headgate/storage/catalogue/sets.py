@@ -107,6 +107,11 @@ class ItemSet:
     told: bool = False
 
 
+class _Total(NamedTuple):
+    item_id: UUID
+    total: int
+
+
 @dataclass(frozen=True)
 class SetFile:
     """A file of an item, as a person's choice concerns it."""
@@ -193,6 +198,17 @@ async def list_sets(tx: Tx, item_ids: Collection[UUID]) -> dict[UUID, ItemSet]:
         return {}
     found = await tx.all(ItemSet, Q["list_sets"], item_ids=sorted(item_ids))
     return {each.item_id: each for each in found}
+
+
+async def list_totals(tx: Tx, item_ids: Collection[UUID]) -> dict[UUID, int]:
+    """Return how many volumes items have, as far as headers tell."""
+    return dict(await tx.all(_Total, Q["list_totals"], item_ids=sorted(item_ids))) if item_ids else {}
+
+
+async def touch_items(tx: Tx, item_ids: Sequence[UUID], *, now: datetime) -> None:
+    """Have the volumes of items assembled anew; the caller has the stream's lock."""
+    if item_ids:
+        await tx.execute(Q["touch_items"], item_ids=list(item_ids), now=now)
 
 
 async def place_volumes(tx: Tx, volumes: Sequence[PlacedVolume]) -> None:

@@ -93,6 +93,24 @@ select min(position) from (
 select item_id, state, reason, present, total, missing_count, missing, problem, dismissed_at, arrived_at, told
 from item_set where item_id = any(%(item_ids)s::uuid[])
 
+-- name: list_totals
+-- How many volumes items have, as far as the headers of their files tell.
+select item_id, proven_total as total from inspection
+where item_id = any(%(item_ids)s::uuid[]) and proven_total is not null
+
+-- name: touch_items
+-- Something new is known of the volumes of items. The caller has the stream's lock.
+insert into volume_bucket as b (channel_id, volume_key, author_key, due_at, changed_from, changed_to)
+select s.channel_id, coalesce(c.volume_key, s.volume_key), coalesce(c.author_key, s.author_key), %(now)s,
+       min(s.position), max(s.position)
+from sighting s left join volume_choice c on c.sighting_id = s.id
+where s.item_id = any(%(item_ids)s::uuid[]) and s.assembled
+group by 1, 2, 3
+order by 1, 2, 3
+on conflict (channel_id, volume_key, author_key) do update
+set due_at = least(b.due_at, excluded.due_at), changed_from = least(b.changed_from, excluded.changed_from),
+    changed_to = greatest(b.changed_to, excluded.changed_to)
+
 -- name: place_volumes
 -- Volumes learn their item and verdict.
 update sighting s set item_id = n.item_id, verdict = n.verdict, settings_hash = n.settings_hash, assembled = true
