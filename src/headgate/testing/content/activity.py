@@ -36,6 +36,8 @@ _SINGLES: tuple[Shape, ...] = (
     "document",
     "link",
 )
+_MODELS: tuple[Shape, ...] = ("model", "model", "model")
+"""What libraries of prints have besides."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,8 @@ class Activity:
         elif choices.chance(0.05):
             yield from self._make_many(choices, "part", at_ms, topic, seed, count=2 + choices.below(12))
         else:
-            content = Generated(choices.choice(_SINGLES), seed, self.theme)
+            singles = (*_SINGLES, *_MODELS) if self.theme == "prints" else _SINGLES
+            content = Generated(choices.choice(singles), seed, self.theme)
             row = self._row(choices, at_ms, content, topic)
             _schedule_changes(choices, row)
             yield row

@@ -13,12 +13,13 @@ from functools import lru_cache
 from typing import Literal
 
 from headgate.kernel.randomness import Randomness
-from headgate.testing.content import archives, pictures
+from headgate.testing.content import archives, models, pictures
 from headgate.testing.content.seeds import derive, derive_seed
 from headgate.testing.content.themes import AUTHORS, THEMES, Theme, chat_line, note_on
 
-Shape = Literal["text", "link", "picture", "clip", "document", "archive", "part"]
+Shape = Literal["text", "link", "picture", "clip", "document", "archive", "part", "model"]
 SHAPES: tuple[Shape, ...] = ("text", "link", "picture", "clip", "document", "archive", "part")
+"""Models are left to libraries of prints: they cost milliseconds."""
 
 _MIN_ARCHIVE_BYTES = 48_000
 _PART_BYTES = 32_000
@@ -114,6 +115,8 @@ def _file_name(content: Generated, theme: Theme, choices: Randomness, slug: str)
             return f"{slug}.pdf", "application/pdf"
         case "part":
             return _part_name(content, slug)
+        case "model":
+            return models.name_model(content.seed, slug)
         case _:
             suffix = choices.choice(theme.archive_suffixes)
             return f"{slug}.{suffix}", _ARCHIVE_MIME[suffix]
@@ -156,6 +159,8 @@ def _size_bytes(content: Generated) -> int:
             return 4_000 + extra % 30_000
         case "part":
             return _PART_BYTES
+        case "model":
+            return len(models.build_model(content.seed))
         case _:
             return _MIN_ARCHIVE_BYTES + extra % 90_000
 
@@ -172,6 +177,8 @@ def _make_bytes(content: Generated) -> bytes:
             return _PDF.ljust(size_bytes, b"\n")
         case "part":
             return _set_parts(content)[content.part - 1]
+        case "model":
+            return models.build_model(content.seed)
         case _:
             (file,) = _write(content).files
             archive_format = _FORMAT_OF[file.mime_type]
@@ -201,8 +208,12 @@ def _members(content: Generated) -> list[archives.Member]:
     theme = THEMES[content.theme]
     count = 3 + choices.below(9)
     files = [(theme.member(choices, n), _noise(choices)) for n in range(1, count + 1)]
+    note = ("README.txt", b"Made by hand. Enjoy.\n")
+    if content.theme == "prints" and choices.chance(0.5):
+        # Its picture has to be drawn.
+        return [("complete.stl", models.build_small_model(content.seed)), *dict(files).items(), note]
     preview = pictures.build_picture(choices.bits(60), size_bytes=12_000, width=240, height=180)
-    return [("preview.jpg", preview), *dict(files).items(), ("README.txt", b"Made by hand. Enjoy.\n")]
+    return [("preview.jpg", preview), *dict(files).items(), note]
 
 
 def _noise(choices: Randomness) -> bytes:
