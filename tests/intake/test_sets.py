@@ -355,6 +355,16 @@ class TestCompleteness:
         await pass_time(missing, 61)
         assert await told(missing) == ["whole"]
 
+    async def test_first_bytes_that_show_a_whole_archive_end_the_wait(
+        self, missing: Missing, user: UUID
+    ) -> None:
+        await take_in(missing, post(missing, "whole.zip"))
+        (sighting,) = await ask(missing, "select id from sighting")
+        async with missing.database.transaction() as tx:
+            await note_evidence(tx, missing.channel_id, {sighting["id"]: "whole"}, now=missing.clock.now())
+        await missing.work()
+        assert await told(missing) == ["whole"]
+
     async def test_an_archive_that_turned_out_to_be_a_volume_is_not_told_before_its_set(
         self, missing: Missing, user: UUID
     ) -> None:

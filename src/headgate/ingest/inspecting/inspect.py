@@ -25,7 +25,7 @@ from headgate.ingest.contents.archives import Archives
 from headgate.ingest.inspecting.covers import CoverFinder, CoverSources, FoundPicture
 from headgate.ingest.inspecting.local_files import LocalFiles
 from headgate.ingest.inspecting.picture_blobs import PictureBlobs
-from headgate.ingest.inspecting.proofs import prove_volumes
+from headgate.ingest.inspecting.proofs import Proof, prove_volumes
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -33,12 +33,14 @@ from headgate.kernel.clock import Clock
 from headgate.storage.blobs.blobs import mark_damaged
 from headgate.storage.blobs.store import ObjectDamaged, ObjectMissing
 from headgate.storage.catalogue.items import get_item
+from headgate.storage.catalogue.sets import note_evidence, touch_items
 from headgate.storage.database import Database, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.library import inspections
 from headgate.storage.library.covers import NOTHING_NEARBY, Surroundings, list_surroundings
 from headgate.storage.library.inspections import Inspected, Inspection
 from headgate.storage.library.pictures import NewPicture, replace_pictures
+from headgate.storage.streams.streams import lock_stream
 
 KIND = "inspect"
 AT_ONCE = 4
@@ -64,6 +66,7 @@ class Wish:
 
     seen: Inspection
     title: str
+    channel_id: UUID
     volumes: tuple[Volume, ...]
     surroundings: Surroundings
 
@@ -111,7 +114,7 @@ class Inspector:
         if wish is None:
             return
         try:
-            result = await self._look(wish)
+            result = await self._look(job.database, wish)
         except (ObjectMissing, ObjectDamaged):
             await self._give_up_objects(job, wish)
             return
@@ -126,9 +129,11 @@ class Inspector:
                 return None
             files = await inspections.list_item_files(tx, item_id)
             around = await list_surroundings(tx, [item_id])
-        return Wish(seen, item.title, arrange_volumes(files), around.get(item_id, NOTHING_NEARBY))
+        return Wish(
+            seen, item.title, item.channel_id, arrange_volumes(files), around.get(item_id, NOTHING_NEARBY)
+        )
 
-    async def _look(self, wish: Wish) -> Inspected:
+    async def _look(self, database: Database, wish: Wish) -> Inspected:
         places = wish.places
         blob_ids = tuple(place.blob_id if place else None for place in places)
         if not any(blob_ids):
@@ -136,15 +141,28 @@ class Inspector:
         if not may_hold_contents(wish.name):
             return Inspected("plain", blob_ids)
         proof = await prove_volumes(self.files.store, wish.volumes)
+        await self._tell_set(database, wish, proof)
         async with self.files.open(places) as paths:
             listing = await self.archives.list_contents(paths, name=wish.name)
         state = judge_problems(listing.problems, file_name=wish.name)
         if state == "plain":
             return Inspected("plain", blob_ids)
-        if proof is not None and proof.state == "incomplete" and (state == "ok" or len(places) > 1):
+        told = proof.of_set
+        if told is not None and told.state == "incomplete" and (state == "ok" or len(places) > 1):
             # Some formats list silently what is only a part.
             listing, state = _with_missing_volumes(listing, state)
-        return Inspected(state, blob_ids, listing, proof)
+        return Inspected(state, blob_ids, listing, told)
+
+    async def _tell_set(self, database: Database, wish: Wish, proof: Proof) -> None:
+        """Let the item's set know what headers prove; before the long look, and under the stream's lock."""
+        if proof.total == wish.seen.proven_total and not proof.evidence:
+            return
+        now = self.clock.now()
+        async with database.transaction() as tx:
+            await lock_stream(tx, wish.channel_id)
+            if await inspections.note_proof(tx, wish.seen, proven_total=proof.total):
+                await touch_items(tx, [wish.seen.item_id], now=now)
+                await note_evidence(tx, wish.channel_id, proof.evidence, now=now)
 
     @asynccontextmanager
     async def _picture(self, wish: Wish, listing: Listing) -> AsyncGenerator[PictureChange | None, None]:

@@ -305,7 +305,11 @@ async def note_evidence(
     """Note what the bytes of files say; the caller has the stream's lock."""
     if evidence:
         touched = await tx.all(
-            TouchedVolume, Q["note_evidence"], id=list(evidence), evidence=list(evidence.values())
+            TouchedVolume,
+            Q["note_evidence"],
+            id=list(evidence),
+            evidence=list(evidence.values()),
+            now=now,
         )
         await touch_buckets(tx, channel_id, touched, now=now)
 

@@ -233,6 +233,10 @@ with told as (
     update sighting s set evidence = n.evidence
     from unnest(%(id)s::uuid[], %(evidence)s::text[]) as n (id, evidence)
     where s.id = n.id and s.volume_key <> '' and s.evidence <> n.evidence
-    returning s.volume_key, s.author_key, s.position, s.assembled or s.evidence = 'volume' as concerned
+    returning s.item_id, s.volume_key, s.author_key, s.position, s.evidence, s.assembled
+), hastened as (
+    -- What is a whole archive is no volume, and its news need not wait.
+    update news n set due_at = %(now)s from told
+    where n.item_id = told.item_id and told.evidence = 'whole' and n.due_at > %(now)s
 )
-select volume_key, author_key, position from told where concerned
+select volume_key, author_key, position from told where assembled or evidence = 'volume'

@@ -79,6 +79,13 @@ async def list_item_files(tx: Tx, item_id: UUID) -> list[ItemFile]:
     return await tx.all(ItemFile, Q["list_item_files"], item_id=item_id, limit=MAX_FILES)
 
 
+async def note_proof(tx: Tx, seen: Inspection, *, proven_total: int | None) -> bool:
+    """Note how many volumes an item has; false if its files have changed since the look began."""
+    return (
+        await tx.execute(Q["note_proof"], item_id=seen.item_id, seen=seen.seq, proven_total=proven_total) == 1
+    )
+
+
 async def settle_inspection(
     tx: Tx, seen: Inspection, result: Inspected, *, same_entries: bool, now: datetime
 ) -> bool:

@@ -28,6 +28,10 @@ set due_at = null, attempts = 0, state = %(state)s, problems = %(problems)s, det
     proven_total = %(proven_total)s, proof_reason = %(proof_reason)s, inspected_at = %(now)s
 where item_id = %(item_id)s and seq = %(seen)s
 
+-- name: note_proof
+-- How many volumes there are is told before the long look, if the files have not changed since.
+update inspection set proven_total = %(proven_total)s where item_id = %(item_id)s and seq = %(seen)s
+
 -- name: delete_entries
 -- What was listed before.
 delete from content_entry where item_id = %(item_id)s
