@@ -16,13 +16,16 @@ from playwright.async_api import Browser, async_playwright
 
 from headgate.app.parts import StoredSecrets
 from headgate.connectors.apprise_out import AppriseOut
+from headgate.ingest.inspecting.reader import build_reader
 from headgate.kernel.clock import RealClock
+from headgate.kernel.files_settings import FilesSettings
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import WebSettings
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
 from headgate.outflow.notifications.push_addresses import PushAddresses
+from headgate.storage.blobs.opening import build_files
 from headgate.storage.database import Database
 from headgate.storage.listen import Listener
 from headgate.testing import World
@@ -82,6 +85,7 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
 
     clock, lanes = RealClock(), Lanes(database, RealClock())
     ids, platform = Ids(clock, Randomness()), World(1, clock, plain)
+    files = build_files(FilesSettings(), tmp_path, database, clock=clock, ids=ids)
     parts = WebParts(
         database=database,
         clock=clock,
@@ -92,6 +96,7 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
         ready=ready,
         links=Links({"simulated": SimulatedConnector(platform)}, lanes, StoredSecrets(database, tmp_path)),
         push_addresses=PushAddresses(AppriseOut(), lanes, clock, ids, tmp_path),
+        reader=build_reader(files, tmp_path, clock=clock),
     )
     hub = EventHub(gap_s=0.1)
     server = Server(create_app(parts, hub=hub))

@@ -194,6 +194,12 @@ async def test_administrators_see_what_gave_up(world: WebWorld) -> None:
 API_PATHS = {
     "/api/v1/items",
     "/api/v1/items/{item_id}",
+    "/api/v1/items/{item_id}/contents",
+    "/api/v1/items/{item_id}/contents/{number}",
+    "/api/v1/items/{item_id}/contents/{number}/contents",
+    "/api/v1/items/{item_id}/download",
+    "/api/v1/items/{item_id}/files/{file_id}",
+    "/api/v1/pictures/{name}",
     "/api/v1/channels",
     "/api/v1/series",
     "/api/v1/series/find",

@@ -18,7 +18,9 @@ from headgate.access.passwords import Passwords
 from headgate.app.parts import StoredSecrets
 from headgate.connectors.apprise_out import AppriseOut
 from headgate.connectors.protocol import Connector
+from headgate.ingest.inspecting.reader import build_reader
 from headgate.kernel.clock import RealClock, VirtualClock
+from headgate.kernel.files_settings import FilesSettings
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import WebSettings
@@ -27,6 +29,7 @@ from headgate.lanes.links import Links
 from headgate.outflow.notifications.push_addresses import PushAddresses
 from headgate.storage.access import users
 from headgate.storage.access.users import Role, User
+from headgate.storage.blobs.opening import build_files
 from headgate.storage.database import Database
 from headgate.storage.listen import Listener
 from headgate.storage.queries import QueryFile
@@ -183,6 +186,7 @@ def make_world(
     platform, lanes = World(1, clock, plain), Lanes(database, clock)
     ids = Ids(real_clock, Randomness(1))
     connectors = connectors or {"simulated": SimulatedConnector(platform)}
+    files = build_files(FilesSettings(), data_dir, database, clock=clock, ids=ids)
     parts = WebParts(
         database=database,
         clock=clock,
@@ -193,6 +197,7 @@ def make_world(
         ready=ready,
         links=Links(connectors, lanes, StoredSecrets(database, data_dir)),
         push_addresses=PushAddresses(AppriseOut(), lanes, clock, ids, data_dir),
+        reader=build_reader(files, data_dir, clock=clock),
         entry_link=entry_link,
         real_clock=real_clock,
     )

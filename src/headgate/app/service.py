@@ -139,6 +139,7 @@ class Service:
             ready=self._not_ready,
             links=self.parts.links,
             push_addresses=self.parts.push_addresses,
+            reader=self.parts.reader,
             entry_link=self.entry_link,
             plans_of=self.parts.links.plans_of,
             rules=self.parts.rules,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from headgate.catalogue.stored import StoredDetails, show_stored
 from headgate.domain.errors import NotFound
 from headgate.domain.text import containing
 from headgate.storage.catalogue import items
@@ -32,10 +33,11 @@ class ItemPage:
 
 @dataclass(frozen=True)
 class ItemDetails:
-    """An item, and the messages in which it was seen, the first one first."""
+    """An item, what is stored of it, and the messages in which it was seen, the first one first."""
 
     item: KnownItem
     places: tuple[ItemPlace, ...]
+    stored: StoredDetails
     has_more: bool = False
     """It was seen more often than is listed here."""
 
@@ -75,7 +77,8 @@ async def show_item(tx: Tx, item_id: UUID) -> ItemDetails:
     if item is None:
         raise NotFound("There is no such item.", remedy="It may have been removed with its channel.")
     found = await items.list_places(tx, item_id, limit=MAX_PLACES + 1)
-    return ItemDetails(item, tuple(found[:MAX_PLACES]), has_more=len(found) > MAX_PLACES)
+    stored = await show_stored(tx, item_id)
+    return ItemDetails(item, tuple(found[:MAX_PLACES]), stored, has_more=len(found) > MAX_PLACES)
 
 
 async def count_library(tx: Tx) -> LibraryCounts:

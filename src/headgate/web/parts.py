@@ -15,6 +15,7 @@ from headgate.access.users import Access
 from headgate.domain.errors import Elsewhere
 from headgate.domain.pacing import LanePlan
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.ingest.inspecting.reader import ContentReader
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.listings.sources import ListingSources
 from headgate.kernel.clock import Clock, RealClock
@@ -58,6 +59,8 @@ class WebParts:
     links: Links
     """The way to platforms, for what people look for there."""
     push_addresses: PushAddresses
+    reader: ContentReader
+    """The way to what is stored, and into archives."""
     entry_link: EntryLink | None = None
     """Lets whoever has it in, for as long as this process lives; only the demo makes one."""
     plans_of: LanePlans = _no_connectors

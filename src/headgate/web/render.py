@@ -9,10 +9,13 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from headgate import __version__
+from headgate.domain.library.covers import MESSAGES as COVER_REASONS
 from headgate.domain.reminders.recurrence import describe
 from headgate.domain.reminders.windows import minute_text
 from headgate.domain.words import times
+from headgate.domain.words.contents import problem_text
 from headgate.domain.words.frequency import frequency_word
+from headgate.domain.words.inspection_words import file_state_text
 from headgate.domain.words.listing_words import breaker_text, check_reason_text, frequency_reason_text
 from headgate.domain.words.reasons import verdict_text
 from headgate.domain.words.states import AT_CLOSE, TRIGGERS, state_text
@@ -50,6 +53,9 @@ def _load_templates(assets: Assets) -> Environment:
         "frequency_word": frequency_word,
         "minute_text": minute_text,
         "verdict_text": verdict_text,
+        "file_state_text": file_state_text,
+        "problem_text": problem_text,
+        "COVER_REASONS": COVER_REASONS,
     }
     environment.globals |= words
     environment.filters |= {

@@ -39,7 +39,7 @@ class Picture:
     @property
     def url(self) -> str:
         """The address, which never shows anything else."""
-        return f"/pictures/{self.sha256.hex()}.{_ENDINGS.get(self.media_type, 'bin')}"
+        return f"/api/v1/pictures/{self.sha256.hex()}.{_ENDINGS.get(self.media_type, 'bin')}"
 
 
 async def replace_pictures(

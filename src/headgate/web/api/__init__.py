@@ -1,12 +1,13 @@
 """The JSON API for programs: `/api/v1`, described by `/api/openapi.json`."""
 
-from headgate.web.api import account, channels, description, items, platform_accounts
+from headgate.web.api import account, channels, description, items, platform_accounts, stored
 from headgate.web.api.notifications import follows, notifications, push_addresses
 from headgate.web.api.reminders import media, reminder_runs, reminders, runs, targets
 from headgate.web.api.series import chapters, feeds, listings, series
 
 ROUTES = [
     items.routes,
+    stored.routes,
     channels.routes,
     series.routes,
     chapters.routes,

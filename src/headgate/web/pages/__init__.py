@@ -1,6 +1,6 @@
 """HTML pages, and what belongs to no version of the API: static files, events, health."""
 
-from headgate.web.pages import accounts, channels, jobs, library, service
+from headgate.web.pages import accounts, channels, items, jobs, library, service
 from headgate.web.pages.access import account, entrance
 from headgate.web.pages.notifications import following, notifications, push, settings
 from headgate.web.pages.reminders import reminder_plans, reminders, runs
@@ -8,6 +8,7 @@ from headgate.web.pages.series import feed_lists, series, series_add, sources
 
 ROUTES = [
     library.routes,
+    items.routes,
     channels.routes,
     # Before the series: `add` and `import` stand where they have an id.
     series_add.routes,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
-from uuid import UUID
 
 from fastapi import Response
 
-from headgate.catalogue.items import COUNT_CAP, ItemPage, count_library, list_newest, list_page, show_item
+from headgate.catalogue.items import COUNT_CAP, ItemPage, count_library, list_newest, list_page
 from headgate.domain.text import typed_text
 from headgate.storage.catalogue.items import LibraryCursor
 from headgate.storage.listings.listing_overview import describe_troubles, list_troubled_listings
@@ -43,14 +42,6 @@ async def show_library(
     site: CurrentSite, caller: CurrentCaller, q: str = "", before: str = "", until: str = ""
 ) -> Response:
     return await render_library(site, caller, LibraryQuery(typed_text(q), before, until))
-
-
-@routes.get("/items/{item_id}", door=SIGNED_IN)
-async def show_one(site: CurrentSite, caller: CurrentCaller, item_id: UUID) -> Response:
-    """Show an item, what was said with it, and where it was seen."""
-    async with site.transaction() as tx:
-        details = await show_item(tx, item_id)
-    return site.renderer.render("item.html", caller=caller, details=details, item=details.item)
 
 
 async def render_library(site: Site, caller: Caller, wish: LibraryQuery) -> Response:

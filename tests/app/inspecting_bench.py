@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from headgate.app.parts import Parts
+from headgate.app.parts import Parts, open_parts
 from headgate.jobs.stepper import Stepper
 from headgate.kernel.clock import VirtualClock
+from headgate.kernel.settings import load_settings
 from headgate.storage.blobs.blobs import Blob
 from headgate.storage.database import Connection, connect
 from headgate.storage.library.inspections import Inspection, get_inspection, note_inspection
@@ -193,3 +196,17 @@ class InspectingBench:
     async def column(self, query: str, **parameters: Any) -> list[Any]:
         async with self.parts.database.transaction() as tx:
             return await tx.column(Q[query], **parameters)
+
+
+@asynccontextmanager
+async def open_bench(url: str, data_dir: Path) -> AsyncGenerator[InspectingBench, None]:
+    """Open a process on a database and a folder."""
+    clock = VirtualClock(START)
+    settings = load_settings({"HEADGATE_DATA_DIR": str(data_dir)})
+    async with open_parts(settings, url, clock=clock, connectors={}) as parts:
+        bench = InspectingBench(parts, clock)
+        await bench.start()
+        try:
+            yield bench
+        finally:
+            await bench.close()

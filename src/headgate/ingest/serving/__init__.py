@@ -1,0 +1,1 @@
+"""Hands out stored content: a file, a whole item as a zip, a file from inside an archive."""
