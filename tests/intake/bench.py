@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -113,6 +114,7 @@ class Bench:
     world: World
     parts: Parts
     claimer: Stepper | None = None
+    data_dir: Path | None = None
     _ticker: Tick | None = None
     _processes: int = 1
     _connections: list[Connection] = field(default_factory=list[Connection])
@@ -176,7 +178,9 @@ class Bench:
         self.world.on_point = None
         await self.change("let_jobs_wait_less", by=timedelta(seconds=10 * HEARTBEAT_S))
         self._processes += 1
-        self.parts = make_parts(self.database, self.url, self.clock, self.world, seed=self._processes)
+        self.parts = make_parts(
+            self.database, self.url, self.clock, self.world, seed=self._processes, data_dir=self.data_dir
+        )
 
     def at_next(self, point: str, act: Callable[[], Awaitable[None]]) -> None:
         """Do something once, in the middle of the platform's next call that comes by this point."""
@@ -314,6 +318,7 @@ def build_bench(
     profile: Profile = DEFAULT_PROFILE,
     *,
     lanes: Mapping[CallKind, LaneDefault] | None = None,
+    data_dir: Path | None = None,
 ) -> Bench:
     """Put a world with one account and one stream around a database."""
     # Lanes wait on the clock; a pace without bounds keeps a hand-moved clock from standing still.
@@ -324,12 +329,24 @@ def build_bench(
     world = World(1, clock, profile.but(lanes={**unbounded, **(lanes or {})}))
     world.add_account("reader")
     world.add_stream("packs", title="Packs")
-    return Bench(database, url, clock, world, make_parts(database, url, clock, world))
+    parts = make_parts(database, url, clock, world, data_dir=data_dir)
+    return Bench(database, url, clock, world, parts, data_dir=data_dir)
 
 
-def make_parts(database: Database, url: str, clock: VirtualClock, world: World, *, seed: int = 1) -> Parts:
-    """Put a process together; each one makes ids of its own."""
-    settings = load_settings({"HEADGATE_DATA_DIR": "/nonexistent"})
+def make_parts(
+    database: Database,
+    url: str,
+    clock: VirtualClock,
+    world: World,
+    *,
+    seed: int = 1,
+    data_dir: Path | None = None,
+) -> Parts:
+    """Put a process together; each one makes ids of its own. It downloads only if it has a folder."""
+    environment = {"HEADGATE_DATA_DIR": str(data_dir or "/nonexistent")}
+    if data_dir is None:
+        environment["HEADGATE_FILES_DOWNLOADS_AT_ONCE"] = "0"
+    settings = load_settings(environment)
     return build_parts(
         settings,
         url,

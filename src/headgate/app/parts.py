@@ -18,6 +18,7 @@ from headgate.ingest.storing.upkeep import collecting_kind, sweeping_kind
 from headgate.intake.channels.judging import Judge
 from headgate.intake.channels.rediscovery import Discoverer
 from headgate.intake.channels.rules import RulesCache
+from headgate.intake.fetching.fetch import Fetcher
 from headgate.intake.listings.poll import Poller
 from headgate.intake.listings.sweep import Sweeper
 from headgate.intake.streams.assemble import Assembler
@@ -150,6 +151,8 @@ def build_parts(
             sweeping_kind(files, clock),
         ]
     )
+    if settings.files.downloads_at_once:
+        kinds.add(_fetcher(settings, links, messages, files, clock, ids).kind())
     kinds.add(retention_kind(settings.jobs, clock, kinds))
     execution = _execution(settings, kinds, database, clock, ids, randomness)
     private = settings.notify.allow_private
@@ -183,6 +186,20 @@ def _discoverer(
     settings: Settings, links: Links, clock: Clock, ids: Ids, randomness: Randomness
 ) -> Discoverer:
     return Discoverer(links, clock, ids, randomness.fork("discover"), settings.intake.discover_every_s)
+
+
+def _fetcher(
+    settings: Settings, links: Links, messages: SingleMessages, files: Files, clock: Clock, ids: Ids
+) -> Fetcher:
+    return Fetcher(
+        links=links,
+        messages=messages,
+        files=files,
+        clock=clock,
+        ids=ids,
+        at_once=settings.files.downloads_at_once,
+        per_account=settings.files.downloads_per_account,
+    )
 
 
 def _sender(settings: Settings, links: Links, clock: Clock, ids: Ids, randomness: Randomness) -> Sender:

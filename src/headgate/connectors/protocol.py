@@ -67,6 +67,10 @@ class Manifest:
     """After a gap in listening, messages up to this age are reread for edits; 0: no message can be edited."""
     page_size: int = 100
     dedupe: DedupeWindow = DedupeWindow("none")
+    ranges: bool = True
+    """A download can begin at any offset; otherwise only at 0, and one that is broken off begins again."""
+    exact_sizes: bool = True
+    """The sizes of files are the platform's own; otherwise whoever sent them claims them."""
     lanes: Mapping[CallKind, LaneDefault] = field(default_factory=dict[CallKind, LaneDefault])
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     """Names and descriptions of the account settings that the connector needs."""
@@ -188,7 +192,11 @@ class Link(Protocol):
     def download(
         self, stream: str, *, message_key: str, attachment_key: str, offset: int = 0
     ) -> AsyncIterator[bytes]:
-        """Yield the bytes of an attachment from an offset on."""
+        """Yield the bytes of an attachment from an offset on; 0 alone where the manifest has no `ranges`.
+
+        It ends when the last byte has come. Where sizes are exact it may also just end in the middle: the
+        size tells. Where they are only claimed, what breaks it off must be an error.
+        """
         ...
 
     async def prepare(self, target: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -74,6 +75,8 @@ class Execution:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the process is asked to stop: who can end early does."""
+    crowded: Callable[[], bool] = lambda: False
+    """Whether a suspect waits for all others to end."""
 
     def __post_init__(self) -> None:
         self._writer = GroupCommit(self.database)
@@ -134,6 +137,7 @@ class Execution:
             database=self.database,
             writer=self._writer,
             stopping=self.stopping,
+            crowded=self.crowded,
         )
 
     async def _fail(self, picked: Picked, kind: Kind[Any], error: Exception) -> tuple[str, Settlement]:

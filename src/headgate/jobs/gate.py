@@ -23,6 +23,11 @@ class Gate:
         self._quiet = asyncio.Event()
         self._quiet.set()
 
+    @property
+    def closed(self) -> bool:
+        """Whether a suspect runs, or waits for the others to end."""
+        return self._closed
+
     def begin_claim(self) -> bool:
         """Ask whether a runner may claim jobs now; if so `end_claim` must follow."""
         if self._closed:

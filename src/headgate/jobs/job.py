@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -53,6 +53,8 @@ class Job(Generic[K]):
     writer: GroupCommit
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the worker is asked to stop; a job that takes long should then come to an end."""
+    crowded: Callable[[], bool] = lambda: False
+    """Whether another job waits to run alone; one that takes long should then make room."""
     settlement: Settlement = Settlement.COMPLETE
     outcome: str = "done"
     """What the metrics call it; a handler that ends a job without success says so here."""

@@ -13,7 +13,7 @@ from headgate.storage.database import Tx
 
 K = TypeVar("K")
 RowKey_contra = TypeVar("RowKey_contra", contravariant=True)
-RunnerName = Literal["fast", "bulk", "send", "poll"]
+RunnerName = Literal["fast", "bulk", "send", "poll", "transfer"]
 Handler = Callable[[Job[K]], Awaitable[None]]
 
 
@@ -49,7 +49,10 @@ class Kind(Generic[K]):
     retry: RetryPolicy | None = None
     """Another policy than the deployment's."""
     concurrency: int = 0
-    """Jobs of this kind at once over all workers (polls: in each worker); 0: as many as the runners take."""
+    """Jobs of this kind at once over all workers; of polls and transfers, in each worker.
+
+    0: as many as the runners take.
+    """
 
 
 @dataclass(frozen=True)

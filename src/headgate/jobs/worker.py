@@ -1,4 +1,4 @@
-"""A worker: runners for short work, long work, sends and polls, so that none starves another.
+"""A worker: runners for short work, long work, sends, polls and downloads, so that none starves another.
 
 One more is for suspects.
 """
@@ -37,6 +37,7 @@ class Worker:
 def build_worker(url: str, execution: Execution, settings: JobsSettings) -> Worker:
     """Return a worker for all kinds that the execution knows."""
     gate = Gate()
+    execution.crowded = lambda: gate.closed
 
     def runner(name: str, entrypoints: dict[str, int], concurrency: int) -> Runner:
         return Runner(
@@ -53,7 +54,7 @@ def build_worker(url: str, execution: Execution, settings: JobsSettings) -> Work
     def limits(name: RunnerName) -> dict[str, int]:
         return {kind.name: kind.concurrency for kind in execution.kinds.of_runner(name)}
 
-    sends, polls = limits("send"), limits("poll")
+    sends, polls, transfers = limits("send"), limits("poll"), limits("transfer")
     candidates = [
         runner("fast", limits("fast"), settings.fast_concurrency),
         runner("bulk", limits("bulk"), settings.bulk_concurrency),
@@ -62,6 +63,8 @@ def build_worker(url: str, execution: Execution, settings: JobsSettings) -> Work
         # A poll mostly waits for its host; those that do must leave the short work alone. Lanes keep the pace
         # of hosts over all workers, so the limit is this worker's own: such a claim costs a fifth.
         runner("poll", dict.fromkeys(polls, 0), sum(polls.values())),
+        # Downloads last; slots bound those of an account over all workers.
+        runner("transfer", dict.fromkeys(transfers, 0), sum(transfers.values())),
         runner(SUSPECT, {SUSPECT: 0}, 2),
     ]
     return Worker([candidate for candidate in candidates if candidate.entrypoints])

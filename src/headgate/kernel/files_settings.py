@@ -43,6 +43,16 @@ class FilesSettings(Section):
         description="Hours to keep content that nothing uses any more. Its file is deleted a day later.",
     )
 
+    downloads_at_once: int = Field(
+        default=4,
+        ge=0,
+        le=100,
+        description="Downloads that a process runs in parallel; 0: it downloads nothing.",
+    )
+    downloads_per_account: int = Field(
+        default=2, ge=1, le=20, description="Downloads of one account in parallel, over all processes."
+    )
+
     @field_validator("url")
     @classmethod
     def _folder_or_bucket(cls, value: str) -> str:

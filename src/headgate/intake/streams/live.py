@@ -20,12 +20,12 @@ from headgate.domain.streams.messages import LiveEvent, Message, Span
 from headgate.domain.streams.schedule import Tier
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.streams.accept import accept_messages, count_covered
+from headgate.intake.streams.deletions import delete_messages
 from headgate.intake.streams.rereads import edit_window_s
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
 from headgate.lanes.links import AccountRef, Links
-from headgate.storage.catalogue.sightings import mark_deleted
 from headgate.storage.channels.channels import find_streams
 from headgate.storage.channels.discovery import APART_S, ask_discovery, list_unknown
 from headgate.storage.database import Database, Tx
@@ -255,7 +255,7 @@ class LiveIntake:
         edited = [event.key for event in events if event.kind == "edit" and event.message is None]
         await ask_rechecks(tx, channel_id, edited, reason="edited", due_at=now, now=now)
         gone = [event.key for event in events if event.kind == "delete"]
-        await mark_deleted(tx, channel_id, gone, now=now)
+        await delete_messages(tx, channel_id, gone, now=now)
         await count_covered(
             tx, channel_id, locked, list(_proven(messages, spans).values()), lens="everything", now=now
         )

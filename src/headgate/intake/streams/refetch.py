@@ -12,10 +12,10 @@ from headgate.domain.streams.messages import Message
 from headgate.domain.text import is_stand_in
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.streams.accept import accept_messages
+from headgate.intake.streams.deletions import delete_messages
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.lanes.links import AccountRef, Links
-from headgate.storage.catalogue.sightings import mark_deleted
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import DatabaseAway
 from headgate.storage.streams import streams
@@ -74,11 +74,11 @@ class SingleMessages:
         except AccountTrouble:
             return NobodyCan()
         except WorkError as error:
-            if isinstance(error, Malformed) or await self._answers(account, reader.stream_key):
+            if isinstance(error, Malformed) or await self.answers(account, reader.stream_key):
                 return Failed(error)
             return NobodyCan()
 
-    async def _answers(self, account: AccountRef, stream_key: str) -> bool:
+    async def answers(self, account: AccountRef, stream_key: str) -> bool:
         """Tell the message's trouble from the platform's: an outage must not use up attempts."""
         try:
             async with self.links.call(account, "heads") as link:
@@ -98,7 +98,7 @@ class SingleMessages:
         now, message = self.clock.now(), fetched.message
         if message is None:
             await streams.lock_stream(tx, channel_id)
-            await mark_deleted(tx, channel_id, [message_key], now=now)
+            await delete_messages(tx, channel_id, [message_key], now=now)
             await drop_misses(tx, channel_id, message_key=message_key)
             return fetched
         rules = await self.rules.get(tx, channel_id)

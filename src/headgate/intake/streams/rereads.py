@@ -18,13 +18,13 @@ from headgate.domain.streams.messages import Page, Span
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.streams.accept import accept_messages
+from headgate.intake.streams.deletions import delete_messages
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.lanes.links import AccountRef, Links
-from headgate.storage.catalogue.sightings import mark_deleted
 from headgate.storage.database import Tx
 from headgate.storage.streams import rereads, streams
 from headgate.storage.streams.rereads import Reread
@@ -147,7 +147,7 @@ class Rereader:
             vanished = await rereads.list_vanished(
                 tx, reread.channel_id, page.proven, asked_at=asked_at, keys=keys
             )
-            await mark_deleted(tx, reread.channel_id, vanished, now=now)
+            await delete_messages(tx, reread.channel_id, vanished, now=now)
         window_s = edit_window_s(self.links.manifest(account.platform), self.rules.knobs)
         below = next_below(reread, page, since=reread.unheard_since - timedelta(seconds=window_s))
         lenses = reread.lenses if below is not None else reread.lenses[1:]

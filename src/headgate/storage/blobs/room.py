@@ -26,9 +26,11 @@ _BELOW = name_source("/")
 class NoRoom(Transient):
     """There is not enough room; `missing_bytes` would have to be freed."""
 
-    def __init__(self, message: str, *, missing_bytes: int) -> None:
+    def __init__(self, message: str, *, missing_bytes: int, needed_bytes: int) -> None:
         super().__init__(message)
         self.missing_bytes = missing_bytes
+        self.needed_bytes = needed_bytes
+        """What is still to be written in all."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,11 @@ class DiskRoom:
         self._settings = settings
         self._folders = [spools.folder, *([store_folder] if store_folder else [])]
 
+    @property
+    def includes_store(self) -> bool:
+        """Whether stored files take room here too; in a bucket they do not."""
+        return len(self._folders) > 1
+
     async def measure(self) -> Room:
         """Return what may be written now."""
         spooled, uses = await self._spools.get_sizes(), await self._get_uses()
@@ -102,25 +109,30 @@ class DiskRoom:
 
         Asking again renews it.
         """
+        await self.reserve_all({key: size_bytes})
+
+    async def reserve_all(self, sizes: Mapping[str, int]) -> None:
+        """Promise room to several at once: to all of them, or to none."""
         machine = self._spools.machine
         spooled, uses = await self._spools.get_sizes(), await self._get_uses()
         async with self._database.transaction() as tx:
             # Two that reserve at once must not both get the last room.
             await tx.execute(Q["lock_room"], machine=machine)
             await tx.execute(Q["delete_expired"])
-            wanted = unwritten_bytes(await self._list_reserved(tx) | {key: size_bytes}, spooled)
-            needed = wanted.pop(key)
+            wanted = unwritten_bytes({**await self._list_reserved(tx), **sizes}, spooled)
+            needed = sum(wanted.pop(key) for key in sizes)
             room = self._tightest(uses, sum(wanted.values()))
             if needed > room.left_bytes:
                 raise NoRoom(
                     f"{needed} bytes do not fit: only {max(0, room.left_bytes)} may be written.",
                     missing_bytes=needed - room.left_bytes,
+                    needed_bytes=needed,
                 )
             await tx.execute(
-                Q["upsert_reservation"],
+                Q["upsert_reservations"],
                 machine=machine,
-                key=key,
-                size_bytes=size_bytes,
+                keys=list(sizes),
+                sizes=list(sizes.values()),
                 ttl_s=RESERVATION_TTL_S,
             )
 

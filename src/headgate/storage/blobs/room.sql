@@ -6,10 +6,11 @@ select pg_advisory_xact_lock(7421, hashtext(%(machine)s))
 -- What is promised on a machine.
 select key, size_bytes from room_reservation where machine = %(machine)s and expires_at > headgate_real_now()
 
--- name: upsert_reservation
+-- name: upsert_reservations
 -- Once for a key, renewed when asked for again.
 insert into room_reservation (machine, key, size_bytes, expires_at)
-values (%(machine)s, %(key)s, %(size_bytes)s, headgate_real_now() + make_interval(secs => %(ttl_s)s))
+select %(machine)s, n.key, n.size_bytes, headgate_real_now() + make_interval(secs => %(ttl_s)s)
+from unnest(%(keys)s::text[], %(sizes)s::bigint[]) as n (key, size_bytes) order by n.key
 on conflict (machine, key) do update set size_bytes = excluded.size_bytes, expires_at = excluded.expires_at
 
 -- name: renew_reservations

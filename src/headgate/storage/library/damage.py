@@ -9,6 +9,7 @@ from uuid import UUID
 
 from headgate.storage.blobs.blobs import mark_damaged
 from headgate.storage.database import Database
+from headgate.storage.library.fetch_lines import line_up
 from headgate.storage.library.inspections import note_inspection
 from headgate.storage.queries import load_queries
 
@@ -46,5 +47,6 @@ async def condemn_blobs(database: Database, blob_ids: Sequence[UUID], *, now: da
         pictured: list[UUID] = await tx.column(Q["list_pictured"], ids=list(blob_ids))
         items = [file.item_id for file in wanted if file.item_id is not None]
         await note_inspection(tx, [*items, *pictured], now)
+        await line_up(tx, [file.sighting_id for file in wanted], now=now)
         lost = await tx.value(Q["count_lost"], ids=list(blob_ids))
     return Condemned(len(wanted), lost)

@@ -9,7 +9,7 @@ with locked as (
     where f.blob_id = any(%(ids)s::uuid[]) and s.deleted_at is null
     order by f.sighting_id for update of f
 )
-update item_file f set state = 'wanted', blob_id = null, stored_at = null
+update item_file f set state = 'wanted', blob_id = null, stored_at = null, due_at = '-infinity', attempts = 0, starts = 0
 from locked where f.sighting_id = locked.sighting_id
 returning f.sighting_id, locked.item_id
 

@@ -26,6 +26,10 @@ class FaultRates:
     ban: float = 0.0
     expired_link: float = 0.0
     """Per download."""
+    cut: float = 0.0
+    """Per chunk of a download: it ends there, as if that were all."""
+    excess: float = 0.0
+    """Per download: more comes than there is."""
     malformed: float = 0.0
     """Per message read: it comes, but cannot be parsed this time."""
     live_duplicate: float = 0.0
@@ -49,11 +53,12 @@ NONE = FaultRates()
 MILD = FaultRates(
     flood=0.01, timeout_before=0.01, timeout_after=0.01, disconnect=0.005, malformed=0.002,
     live_duplicate=0.02, live_reorder=0.02, live_drop=0.01, live_end=0.01, edit=0.02, delete=0.01,
-    expired_link=0.02,
+    expired_link=0.02, cut=0.01, excess=0.01,
 )  # fmt: skip
 WILD = FaultRates(
     flood=0.08, timeout_before=0.06, timeout_after=0.06, disconnect=0.04, malformed=0.02, live_duplicate=0.15,
     live_reorder=0.15, live_drop=0.15, live_end=0.05, edit=0.1, delete=0.08, expired_link=0.15, ban=0.002,
+    cut=0.05, excess=0.05,
 )  # fmt: skip
 LEVELS = {"none": NONE, "mild": MILD, "wild": WILD}
 

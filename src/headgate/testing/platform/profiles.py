@@ -84,6 +84,12 @@ class Profile:
     upload_s: float = 0.0
     """An upload takes so much longer than other calls."""
     chunk_bytes: int = 16_384
+    chunk_s: float = 0.0
+    """A chunk of a download takes so long."""
+    ranges: bool = True
+    """A download can begin at any offset."""
+    exact_sizes: bool = True
+    """Sizes are the platform's own word."""
 
     def __post_init__(self) -> None:
         if self.search_lag_s + self.disorder_s >= self.settle_margin_s > 0:
@@ -129,6 +135,8 @@ class Profile:
             heads_per_call=self.heads_per_call,
             page_size=self.page_size,
             dedupe=self.dedupe,
+            ranges=self.ranges,
+            exact_sizes=self.exact_sizes,
             lanes=self.lanes,
         )
 
@@ -172,6 +180,7 @@ matrix_like = Profile(
     page_size=50,
     heads_per_call=20,
     opaque_bookmarks=True,
+    exact_sizes=False,
     dedupe=DedupeWindow("same_message", 86_400.0),
     flood_per_minute={"send": 90},
 )
@@ -195,6 +204,7 @@ hostile = Profile(
     short_page_proves_bound=False,
     names_content=False,
     link_life_s=60.0,
+    ranges=False,
     media_life_s=600.0,
     dedupe=DedupeWindow("none"),
     flood_per_minute={"send": 45},

@@ -1,0 +1,330 @@
+"""Fetching: slots of accounts take wanted files from lines of channels and store their content.
+
+A crash at any moment costs what came since the last sync: leases end by themselves, spools are gone on with,
+and the file, not the slot, is blamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from headgate.domain.errors import AccountTrouble, Elsewhere, Gone, RateLimited, Transient, WorkError
+from headgate.domain.pacing import UnknownLane
+from headgate.intake.fetching import endings
+from headgate.intake.fetching.download import Download, NotOurs
+from headgate.intake.fetching.storing import complete, link_known, store
+from headgate.intake.fetching.turns import SlotKey, Turn
+from headgate.intake.streams.refetch import Failed, NobodyCan, Refetched, SingleMessages
+from headgate.jobs.job import Job
+from headgate.jobs.kinds import Kind, Wake
+from headgate.jobs.wake import enqueue
+from headgate.kernel.clock import Clock
+from headgate.kernel.ids import Ids
+from headgate.kernel.logs import get_logger
+from headgate.lanes.links import AccountRef, Links
+from headgate.storage.blobs.opening import Files
+from headgate.storage.blobs.room import NoRoom
+from headgate.storage.blobs.spool_file import SpoolBusy
+from headgate.storage.blobs.spools import Spool
+from headgate.storage.blobs.store import DiskFull, StoreAway, StoreTrouble
+from headgate.storage.database import Database, Tx
+from headgate.storage.errors import DatabaseAway
+from headgate.storage.library import fetch_lines
+from headgate.storage.library import files as file_rows
+from headgate.storage.library.fetch_lines import FetchFile
+from headgate.storage.library.files import ReleasedFile
+from headgate.storage.streams.watches import get_watcher
+
+log = get_logger("intake")
+
+KIND = "fetch"
+STORE_REST = timedelta(seconds=60)
+"""How long nothing is fetched when the store cannot be used."""
+OFF_REST = timedelta(minutes=10)
+"""How long the line of a channel that is off is left alone."""
+
+
+@dataclass(frozen=True)
+class SlotRows:
+    """Slots of accounts with due files, as the work of the kind `fetch`."""
+
+    slots: int
+
+    async def list_due(self, tx: Tx, *, now: datetime, limit: int) -> list[str]:
+        return await fetch_lines.list_due_slots(tx, slots=self.slots, now=now, limit=limit)
+
+    async def postpone(self, tx: Tx, key: SlotKey, *, until: datetime, now: datetime) -> None:
+        await fetch_lines.rest_slot(tx, key.account_id, key.slot, until=until)
+
+    async def reopen(self, tx: Tx, key: SlotKey, *, now: datetime) -> None:
+        await fetch_lines.rest_slot(tx, key.account_id, key.slot, until=now)
+
+
+@dataclass
+class Fetcher:
+    """Fetches files with the accounts that read their channels."""
+
+    links: Links
+    messages: SingleMessages
+    files: Files
+    clock: Clock
+    ids: Ids
+    at_once: int
+    per_account: int
+    _lost: list[UUID] = field(default_factory=list[UUID])
+    """Turns that failed before they could give back what they had taken: no crash is to blame."""
+
+    def kind(self) -> Kind[SlotKey]:
+        return Kind(
+            name=KIND,
+            parse_key=SlotKey.parse,
+            handle=self.fetch,
+            rows=SlotRows(self.per_account),
+            runner="transfer",
+            concurrency=self.at_once,
+        )
+
+    async def fetch(self, job: Job[SlotKey]) -> None:
+        """Fetch for one turn, and wake a successor if more is due."""
+        # What crashed is blamed on the file that was taken; the slot goes on with others.
+        await job.progressed()
+        await self._release_lost(job.database)
+        async with job.database.transaction() as tx:
+            watcher = await get_watcher(tx, job.key.account_id)
+        if watcher is None or watcher.state != "active":
+            return
+        account = AccountRef(watcher.id, watcher.platform, watcher.name, watcher.established, watcher.sign_in)
+        turn = Turn(job, self.clock, account, self.ids.new())
+        try:
+            more = await self._run(turn)
+        except Exception:
+            self._lost.append(turn.taken_by)
+            raise
+        if turn.trouble is not None:
+            raise turn.trouble
+        async with job.finish() as tx:
+            if turn.rest_until is not None:
+                await fetch_lines.rest_slot(tx, account.id, job.key.slot, until=turn.rest_until)
+            elif more:
+                await enqueue(tx, [Wake(KIND, job.raw_key)])
+
+    async def _release_lost(self, database: Database) -> None:
+        if self._lost:
+            async with database.transaction() as tx:
+                await file_rows.release_lost(tx, self._lost)
+            self._lost = []
+
+    async def _run(self, turn: Turn) -> bool:
+        """Fetch until the turn is over; true if more may be due."""
+        while not turn.over:
+            taken = await self._take(turn)
+            if not taken:
+                return False
+            await self._fetch_all(turn, taken)
+            if turn.ended:
+                return turn.rest_until is None and turn.trouble is None
+        return True
+
+    async def _take(self, turn: Turn) -> list[FetchFile]:
+        """Take the next file, or the next small ones, from the next line that has any."""
+        database, now = turn.job.database, self.clock.now()
+        room = await self.files.room.measure()
+        while True:
+            async with database.transaction() as tx:
+                line = await fetch_lines.lock_line(
+                    tx, turn.account.id, passed=turn.passed, fair=turn.fair, now=now
+                )
+                if line is None:
+                    return []
+                if line.switched_off:
+                    await fetch_lines.postpone_line(tx, line.channel_id, until=now + OFF_REST, now=now)
+                    continue
+                await fetch_lines.wake_fitting(tx, line.channel_id, room_bytes=room.left_bytes, now=now)
+                taken = await fetch_lines.take_files(
+                    tx,
+                    line.channel_id,
+                    taken_by=turn.taken_by,
+                    machine=self.files.spools.machine,
+                    now=now,
+                )
+                await fetch_lines.settle_line(tx, line.channel_id, now=now)
+            if taken:
+                turn.takes += 1
+                return taken
+            turn.passed.append(line.channel_id)
+
+    async def _fetch_all(self, turn: Turn, taken: Sequence[FetchFile]) -> None:
+        """Link what is known, download the rest, store it together, and give back what failed."""
+        released = [
+            endings.blame_crashes(file, now=self.clock.now())
+            for file in taken
+            if file.starts > endings.MAX_STARTS
+        ]
+        blamed = {each.sighting_id for each in released}
+        wanted = [file for file in taken if file.sighting_id not in blamed]
+        linked = await link_known(turn.job.database, wanted, taken_by=turn.taken_by, now=self.clock.now())
+        pulled: list[tuple[FetchFile, Spool]] = []
+        try:
+            for file in wanted:
+                if file.sighting_id in linked:
+                    continue
+                if turn.ended or turn.stopping:
+                    released.append(
+                        endings.keep_place(file, spooled=file.spooled_bytes, now=self.clock.now())
+                    )
+                    continue
+                await self._fetch_one(turn, file, pulled, released)
+            released += await self._store(turn, pulled)
+        finally:
+            for _, spool in pulled:
+                await spool.close()
+        await self._release(turn, released)
+
+    async def _fetch_one(
+        self,
+        turn: Turn,
+        file: FetchFile,
+        pulled: list[tuple[FetchFile, Spool]],
+        released: list[ReleasedFile],
+    ) -> None:
+        """Download one file; what goes wrong decides how it is given back."""
+        spool: Spool | None = None
+        spooled = file.spooled_bytes
+        try:
+            if file.attempts and not await self._refresh(turn, file):
+                released.append(endings.keep_for_later(file, spooled=spooled, now=self.clock.now()))
+                return
+            room_keys = await self._reserve(turn, file)
+            spool = await self.files.spools.open(file.key, version=file.source)
+            download = Download(self.links, self.files, self.clock, turn.job.database, turn, file, room_keys)
+            try:
+                done = await download.pull(spool)
+            finally:
+                spooled = spool.length
+            if done:
+                pulled.append((file, spool))
+                spool = None
+                return
+            released.append(endings.keep_place(file, spooled=spooled, now=self.clock.now()))
+        except NotOurs:
+            if spool is not None:
+                await spool.discard()
+        except (WorkError, StoreTrouble) as error:
+            if spool is not None:
+                await spool.close()
+                spooled = spool.length
+            ending = await self._end(turn, file, error, spooled=spooled)
+            if ending is not None:
+                released.append(ending)
+        finally:
+            if spool is not None:
+                await spool.close()
+
+    async def _end(
+        self, turn: Turn, file: FetchFile, error: WorkError | StoreTrouble, *, spooled: int
+    ) -> ReleasedFile | None:
+        """Decide how a file is given back after an error; nothing if it is gone."""
+        now = self.clock.now()
+        if isinstance(error, DatabaseAway | Elsewhere | UnknownLane):
+            raise error
+        if isinstance(error, RateLimited):
+            turn.rest_until = now + timedelta(seconds=error.retry_after_s)
+        elif isinstance(error, AccountTrouble):
+            turn.trouble = error
+        elif isinstance(error, NoRoom | DiskFull):
+            turn.without_room += 1
+            return endings.wait_for_room(file, error, spooled=spooled, now=now)
+        elif isinstance(error, StoreAway | StoreTrouble):
+            log.warning("the store of files cannot be used", reason=str(error))
+            turn.rest_until = now + STORE_REST
+        elif isinstance(error, SpoolBusy):
+            return endings.keep_for_later(file, spooled=spooled, now=now)
+        elif isinstance(error, Gone):
+            return await self._end_gone(turn, file, error, spooled=spooled)
+        else:
+            return endings.count_failure(file, error, spooled=spooled, now=now)
+        return endings.keep_place(file, spooled=spooled, now=now)
+
+    async def _end_gone(
+        self, turn: Turn, file: FetchFile, error: Gone, *, spooled: int
+    ) -> ReleasedFile | None:
+        """Believe that a file is gone only if its message is, for an account that can read the channel."""
+        try:
+            found = await self._refresh(turn, file)
+        except NotOurs:
+            return None
+        except RateLimited as limited:
+            turn.rest_until = self.clock.now() + timedelta(seconds=limited.retry_after_s)
+            return endings.keep_place(file, spooled=spooled, now=self.clock.now())
+        if not found:
+            return endings.keep_for_later(file, spooled=spooled, now=self.clock.now())
+        # The message says that the file is there.
+        return endings.count_failure(file, Transient(str(error)), spooled=spooled, now=self.clock.now())
+
+    async def _refresh(self, turn: Turn, file: FetchFile) -> bool:
+        """Fetch the message again, which renews its links; false if no account can at the moment.
+
+        Raises `NotOurs` if the message is deleted, or holds another file by now.
+        """
+        database = turn.job.database
+        fetched = await self.messages.fetch(database, file.channel_id, message_key=file.message_key)
+        if isinstance(fetched, NobodyCan):
+            return False
+        if isinstance(fetched, Failed):
+            raise fetched.error
+        if fetched.message is None and not await self.messages.answers(turn.account, file.stream_key):
+            return False
+        async with database.transaction() as tx:
+            taken = await self.messages.take(
+                tx, file.channel_id, message_key=file.message_key, fetched=fetched
+            )
+            held = await file_rows.renew_take(tx, [file.sighting_id], taken_by=turn.taken_by)
+        if not held:
+            raise NotOurs("the file is not wanted any more")
+        return isinstance(taken, Refetched)
+
+    async def _reserve(self, turn: Turn, file: FetchFile) -> tuple[str, ...]:
+        """Promise room to a file, and to the rest of its set; returns the keys of the rest."""
+        if file.small or not self.files.room.includes_store:
+            await self.files.room.reserve(file.key, file.size_bytes)
+            return ()
+        async with turn.job.database.transaction() as tx:
+            others = [
+                each
+                for each in await file_rows.list_set_files(tx, file.sighting_id)
+                if each.sighting_id != file.sighting_id
+            ]
+        sizes = {str(each.sighting_id): each.size_bytes for each in others}
+        await self.files.room.reserve_all({file.key: file.size_bytes, **sizes})
+        if others:
+            async with turn.job.database.transaction() as tx:
+                await file_rows.prefer_set(tx, [each.sighting_id for each in others])
+        return tuple(sizes)
+
+    async def _store(self, turn: Turn, pulled: Sequence[tuple[FetchFile, Spool]]) -> list[ReleasedFile]:
+        """Store what has come whole, and note it in one transaction; returns what could not be stored."""
+        stored, failed = await store(self.files, pulled)
+        await complete(turn.job.database, self.files, stored, taken_by=turn.taken_by, now=self.clock.now())
+        spools = dict(
+            zip([file.sighting_id for file, _ in pulled], [spool for _, spool in pulled], strict=True)
+        )
+        for file, _ in stored:
+            await spools[file.sighting_id].discard()
+        endings_of = [
+            await self._end(turn, file, error, spooled=spools[file.sighting_id].length)
+            for file, error in failed
+        ]
+        return [ending for ending in endings_of if ending is not None]
+
+    async def _release(self, turn: Turn, released: Sequence[ReleasedFile]) -> None:
+        async with turn.job.database.transaction() as tx:
+            await file_rows.release_files(
+                tx,
+                released,
+                taken_by=turn.taken_by,
+                machine=self.files.spools.machine,
+                now=self.clock.now(),
+            )
