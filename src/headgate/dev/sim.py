@@ -162,6 +162,7 @@ def _simulated_settings() -> Settings:
         {
             "HEADGATE_JOBS_TICK_S": "3",
             "HEADGATE_DATA_DIR": _folder().name,
+            "HEADGATE_FILES_DOWNLOADS_AT_ONCE": "0",
             "HEADGATE_SERIES_SHORTEST_S": "60",
             "HEADGATE_SERIES_SWEEP_S": "60",
             "HEADGATE_SERIES_NET_S": "600",

@@ -97,7 +97,7 @@ class JobsSettings(Section):
         default=20, ge=2, le=500, description="Short jobs that a worker runs in parallel."
     )
     bulk_concurrency: int = Field(
-        default=4, ge=2, le=100, description="Long jobs (downloads, history) that a worker runs in parallel."
+        default=4, ge=2, le=100, description="Long jobs (history) that a worker runs in parallel."
     )
     heartbeat_timeout_s: float = Field(
         default=5.0,

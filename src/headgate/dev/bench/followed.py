@@ -13,7 +13,7 @@ from headgate.intake.channels.discovery import follow_all
 from headgate.jobs.stepper import Stepper
 from headgate.kernel.clock import Clock
 from headgate.kernel.randomness import Randomness
-from headgate.kernel.settings import load_settings
+from headgate.kernel.settings import Settings, load_settings
 from headgate.lanes.links import AccountRef
 from headgate.storage.database import Database, connect
 from headgate.testing import PRESETS, Profile, SimulatedConnector, World
@@ -74,6 +74,12 @@ class BenchProduct:
         return done
 
 
+def without_downloads(settings: Settings) -> Settings:
+    """Return settings under which a benchmark leaves the folder of a person's files alone."""
+    files = settings.files.model_copy(update={"downloads_at_once": 0})
+    return settings.model_copy(update={"files": files})
+
+
 @asynccontextmanager
 async def open_product(url: str, clock: Clock, world: World) -> AsyncGenerator[BenchProduct, None]:
     """Start the product on a database; doing so again on the same one is a restart."""
@@ -81,7 +87,7 @@ async def open_product(url: str, clock: Clock, world: World) -> AsyncGenerator[B
     await database.open()
     try:
         parts = build_parts(
-            load_settings(),
+            without_downloads(load_settings()),
             url,
             database,
             clock=clock,
