@@ -36,6 +36,8 @@ REAL_TIME_FILES = {
     "sending.sql",
     "engine.sql",
     "engine_status.sql",
+    "fetch_lines.sql",
+    "files.sql",
     "listeners.sql",
     "room.sql",
     "vitals.sql",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
 from headgate.app.parts import Parts, build_parts
@@ -77,7 +77,7 @@ class BenchProduct:
 def without_downloads(settings: Settings) -> Settings:
     """Return settings under which a benchmark leaves the folder of a person's files alone."""
     files = settings.files.model_copy(update={"downloads_at_once": 0})
-    return settings.model_copy(update={"files": files})
+    return replace(settings, files=files)
 
 
 @asynccontextmanager

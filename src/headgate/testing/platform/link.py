@@ -30,6 +30,7 @@ from headgate.testing.platform.faults import FLOOD_S
 from headgate.testing.platform.outbox import accept_send, accept_upload, find_group, find_in_history
 from headgate.testing.platform.places import SimGroup, validators_of
 from headgate.testing.platform.platform_state import PlatformState
+from headgate.testing.platform.streams.downloads import chunks_of
 from headgate.testing.platform.streams.live import Connection, Delivery
 from headgate.testing.platform.streams.positions import from_ms
 from headgate.testing.platform.streams.reading import PageRequest, head_of, page_of
@@ -123,22 +124,8 @@ class SimulatedLink:
         content = await self._call(
             "download", place, lambda _: self._open_file(stream, message_key, attachment_key)
         )
-        profile = self._world.profile
-        if offset and not profile.ranges:
-            raise SimBadRequest("a download begins at 0 here")
-        for start in range(offset, len(content), profile.chunk_bytes):
-            if profile.chunk_s:
-                await self._world.clock.sleep(profile.chunk_s)
-            yield content[start : start + profile.chunk_bytes]
-            if self._world.on_point is not None:
-                await self._world.on_point("download.chunk")
-            if self._strikes("disconnect"):
-                raise SimDisconnected("download")
-            if self._strikes("cut"):
-                self._end_early()
-                return
-        if profile.exact_sizes and self._strikes("excess"):
-            yield b"more than there is"
+        async for chunk in chunks_of(self._world, self._account.name, content, offset=offset):
+            yield chunk
 
     async def prepare(self, target: str) -> None:
         await self._call("prepare", target, lambda _: self._group(target))
@@ -227,11 +214,6 @@ class SimulatedLink:
     def _fail_after(self, kind: str) -> None:
         if self._strikes("timeout_after"):
             raise SimTimeout(kind)
-
-    def _end_early(self) -> None:
-        """End a download in the middle: silently only where its exact size tells."""
-        if not self._world.profile.exact_sizes:
-            raise SimDisconnected("download")
 
     def _strikes(self, fault: str) -> bool:
         return self._world.faults.strikes(fault, self._account.name)
