@@ -171,11 +171,13 @@ async def test_nothing_is_deleted_while_a_backup_runs(
 
 async def test_a_backup_that_lost_its_protection_says_so(database: Database, database_url: str) -> None:
     with pytest.raises(BackupUnprotected):
-        async with protect_for_backup(database_url), database.transaction() as tx:
+        async with protect_for_backup(database_url) as protection, database.transaction() as tx:
+            await protection.confirm()
             await tx.connection.execute(
-                "select pg_terminate_backend(pid) from pg_stat_activity"
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
                 " where application_name = 'headgate backup of files' and datname = current_database()"
             )
+            await protection.confirm()
 
 
 async def test_an_abandoned_upload_is_given_up_and_its_object_deleted(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table, progress_bar
+from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table, share_bar
 from headgate.kernel.logs import mask_url
 
 if TYPE_CHECKING:
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Migrate, back up and restore the database.")
 
 Result = TypeVar("Result")
-_STEPS = 1000
 _KEY_NOTE = (
-    "The key file (secret.key) and the stored files are not in it: copy them from the data folder, too."
+    "Stored files and the key file (secret.key) are not in it. `headgate backup` copies the files, too; copy"
+    " the key from the data folder."
 )
 
 
@@ -81,9 +80,11 @@ def backup(
 
     taken_at = RealClock().now()
     path = target / f"headgate-{taken_at:%Y%m%dT%H%M%SZ}.backup" if target.is_dir() else target
-    with _progress("Backing up") as on_progress:
+    with share_bar("Backing up") as show:
         manifest = _with_database(
-            lambda url: write(url, path.absolute(), taken_at=taken_at, on_progress=on_progress)
+            lambda url: write(
+                url, path.absolute(), taken_at=taken_at, on_progress=lambda part: show(part, "the database")
+            )
         )
     size_bytes = path.stat().st_size
     if as_json:
@@ -112,16 +113,22 @@ def restore(
 
     The backup is verified first and loaded completely or not at all. Nothing in it is executed.
     """
+    from headgate.ingest.storing.backups import restore_database
     from headgate.storage.backup.file import read_manifest
-    from headgate.storage.backup.restore import restore as load
 
     manifest = read_manifest(source)
     if force:
         taken = f"{manifest.taken_at:%Y-%m-%d %H:%M} UTC, {manifest.rows:,} rows"
         confirm(f"Put the backup ({taken}) in place of what the database holds?", yes=yes)
-    with _progress("Restoring") as on_progress:
+    with share_bar("Restoring") as show:
         restored = _with_database(
-            lambda url: load(url, source, replace=force, keep_old=keep_old, on_progress=on_progress)
+            lambda url: restore_database(
+                url,
+                source,
+                replace=force,
+                keep_old=keep_old,
+                on_progress=lambda part: show(part, "the database"),
+            )
         )
     if as_json:
         print_json(
@@ -150,19 +157,3 @@ def _with_database(work: Callable[[str], Awaitable[Result]]) -> Result:
             return await work(url)
 
     return asyncio.run(carry_out())
-
-
-@contextmanager
-def _progress(text: str) -> Generator[Callable[[float], None], None, None]:
-    """Yield a function that takes how much is done, from 0 to 1."""
-    shown = 0
-    with progress_bar(text, total=_STEPS) as advance:
-
-        def show(part: float) -> None:
-            nonlocal shown
-            steps = int(part * _STEPS)
-            if steps > shown:
-                advance(steps - shown)
-                shown = steps
-
-        yield show

@@ -72,6 +72,10 @@ COMMANDS = {
     "audit": Command(
         "headgate.cli.files.audit:audit", "Verify stored files; fetch damaged ones again.", LOOK_AFTER
     ),
+    "backup": Command(
+        "headgate.cli.files.backups:backup", "Back up everything, database and files.", LOOK_AFTER
+    ),
+    "restore": Command("headgate.cli.files.backups:restore", "Restore a backup of everything.", LOOK_AFTER),
     "db": Command("headgate.cli.db:app", "Migrate, back up and restore the database.", LOOK_AFTER),
     "jobs": Command("headgate.cli.jobs.jobs:app", "List jobs; retry or discard failed ones.", LOOK_AFTER),
     "failed": Command("headgate.cli.channel.failed_items:app", "List and retry failed items.", LOOK_AFTER),

@@ -133,6 +133,23 @@ def progress_bar(text: str, *, total: int) -> Generator[Callable[[int], None], N
 
 
 @contextmanager
+def share_bar(text: str) -> Generator[Callable[[float, str], None], None, None]:
+    """Yield a function that takes how much is done, from 0 to 1, and of what; silent without a terminal."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    console = console_for(sys.stderr)
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as progress:
+        task = progress.add_task(text, total=1)
+        yield lambda part, what: progress.update(task, description=f"{text} {what}", completed=part)
+
+
+@contextmanager
 def bytes_bar(text: str) -> Generator[Callable[[int, int], None], None, None]:
     """Yield a function that takes how many bytes are done, and of how many; silent without a terminal."""
     from rich.progress import (

@@ -6,10 +6,12 @@ transaction: a restore that fails, or whose process is killed, leaves the databa
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 from psycopg import sql
@@ -54,6 +56,17 @@ class Restored:
     """The schema that holds what was there before."""
 
 
+Finish = Callable[[Tx], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class StoreOwner:
+    """Which mark the store of a database has, and whether it has one yet."""
+
+    id: UUID
+    marked: bool
+
+
 @dataclass(frozen=True)
 class ForeignKey:
     """A reference between tables, in the server's words."""
@@ -69,20 +82,33 @@ async def restore(
     *,
     replace: bool = False,
     keep_old: bool = True,
+    finish: Finish | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> Restored:
-    """Bring a backup into the database; over a non-empty one only if told to replace it."""
+    """Bring a backup into the database; over a non-empty one only if told to replace it.
+
+    `finish` is done to the restored rows in the same transaction.
+    """
     check_origin(read_manifest(source))
     manifest = verify(source, on_progress=lambda part: on_progress(part * _VERIFIED_AT))
     step = _Step(source, manifest, lambda part: on_progress(_VERIFIED_AT + part * (1 - _VERIFIED_AT)))
     try:
         async with open_for_migration(url) as connection, connection.transaction():
             await lift_limits(connection)
+            await Tx(connection).execute(Q["keep_files"])
             if await _is_empty(connection):
-                return Restored(manifest, await step.fill(connection), None)
+                migrated = await step.fill(connection)
+                await Tx(connection).execute(Q["forget_unused_store"])
+                await _finish(connection, finish)
+                return Restored(manifest, migrated, None)
             _refuse_unless(replace=replace, name=connection.info.dbname)
+            owner = await get_owner(Tx(connection))
             await _set_aside(connection)
             migrated = await step.fill(connection)
+            if owner is not None:
+                # The mark is in the store, and the store stays.
+                await set_owner(Tx(connection), owner)
+            await _finish(connection, finish)
             await _lock_old(connection)
             if not keep_old:
                 await _drop_old(connection)
@@ -164,6 +190,28 @@ async def _without_rules(connection: Connection) -> AsyncGenerator[None, None]:
     for key in references:
         spelled = sql.SQL(key.definition)  # pyright: ignore[reportArgumentType] - of our own migrations
         await _alter(connection, key.table_name, "add constraint {} {}", sql.Identifier(key.name), spelled)
+
+
+async def get_owner(tx: Tx) -> StoreOwner | None:
+    """Return which store belongs to the database, if it has had one."""
+    if not await tx.value(Q["has_owner"]):
+        return None
+    return await tx.one(StoreOwner, Q["get_owner"])
+
+
+async def set_owner(tx: Tx, owner: StoreOwner) -> None:
+    """Say which store belongs to the database from now on."""
+    await tx.execute(Q["set_owner"], id=owner.id, marked=owner.marked)
+
+
+async def note_damaged(tx: Tx, names: Sequence[str], *, now: datetime) -> None:
+    """Note that these objects are damaged, and all others were found whole."""
+    await tx.execute(Q["note_damaged"], names=list(names), now=now)
+
+
+async def _finish(connection: Connection, finish: Finish | None) -> None:
+    if finish is not None:
+        await finish(Tx(connection))
 
 
 async def _is_empty(connection: Connection) -> bool:

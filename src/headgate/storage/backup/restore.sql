@@ -37,3 +37,29 @@ where datname = current_database() and usename = current_user and pid <> pg_back
 -- name: list_tables_of
 -- What has to be locked before the old schema gives way.
 select c.relname from pg_class c where c.relnamespace = %(schema)s::regnamespace and c.relkind = 'r' order by c.relname
+
+-- name: keep_files
+-- Nobody deletes a file that the restored rows may name: who does so now is waited for, and others begin afterwards.
+select pg_advisory_xact_lock_shared(7420, 1)
+
+-- name: has_owner
+-- The database may be empty, or somebody else's.
+select to_regclass('blob_store') is not null
+
+-- name: get_owner
+-- Whose mark the store has.
+select id, marked from blob_store
+
+-- name: set_owner
+-- The restored rows know the store that they had, and are told which one they have now.
+insert into blob_store (id, marked) values (%(id)s, %(marked)s)
+on conflict (single) do update set id = excluded.id, marked = excluded.marked, collected_to = null
+
+-- name: forget_unused_store
+-- A store that nothing was in need not be there.
+update blob_store set marked = false where not exists (select from blob)
+
+-- name: note_damaged
+-- All others were found whole just now.
+update blob set damaged_at = case when object_name = any(%(names)s::text[]) then %(now)s::timestamptz end
+where damaged_at is not null or object_name = any(%(names)s::text[])

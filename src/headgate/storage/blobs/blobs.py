@@ -51,6 +51,11 @@ async def list_blobs_after(tx: Tx, after: UUID, *, limit: int) -> list[Blob]:
     return await tx.all(Blob, Q["list_blobs_after"], after=after, limit=limit)
 
 
+async def list_blobs_named(tx: Tx, names: Sequence[str]) -> list[UUID]:
+    """Return the blobs of objects."""
+    return await tx.column(Q["list_blobs_named"], names=list(names))
+
+
 async def find_aliases(tx: Tx, content_ids: Sequence[ContentId]) -> dict[ContentId, Blob]:
     """Return the blobs of known content ids; they stay until this transaction has referred to them."""
     found = await tx.all(_Alias, Q["find_aliases"], **_columns(content_ids))

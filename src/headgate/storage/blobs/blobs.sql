@@ -6,6 +6,10 @@ select id, sha256, size_bytes, object_name from blob where id = any(%(ids)s::uui
 -- A batch of an audit, which goes on after the last id.
 select id, sha256, size_bytes, object_name from blob where id > %(after)s order by id limit %(limit)s
 
+-- name: list_blobs_named
+-- A restore knows its files by their objects.
+select id from blob where object_name = any(%(names)s::text[])
+
 -- name: find_aliases
 -- The lock keeps the collector away until the caller has committed its reference. Damaged content is fetched again.
 select a.platform, a.scope, a.content_id, a.size_bytes, b.id, b.sha256, b.object_name

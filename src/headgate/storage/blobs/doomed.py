@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from headgate.domain.errors import Transient
 from headgate.storage.blobs.store import BlobStore
-from headgate.storage.database import Database, Tx, connect
+from headgate.storage.database import Connection, Database, Tx, connect
 from headgate.storage.errors import is_away
 from headgate.storage.queries import load_queries
 
@@ -46,20 +47,31 @@ async def delete_objects(database: Database, store: BlobStore, names: Sequence[s
         await tx.execute(Q["forget_doomed"], names=list(names))
 
 
-@asynccontextmanager
-async def protect_for_backup(url: str) -> AsyncGenerator[None, None]:
-    """Keep all objects while a backup runs; begin it before the rows are read.
+@dataclass(frozen=True)
+class Protection:
+    """Held by a connection, so that it ends with its process, however that dies."""
 
-    What is doomed later stays until the end. What was doomed before is not in the rows that the backup reads.
-    """
-    connection = await connect(url, name="headgate backup of files")
-    async with connection:
-        tx = Tx(connection)
-        await tx.execute(Q["begin_backup"])
-        yield
+    connection: Connection
+
+    async def confirm(self) -> None:
+        """Raise if objects may have been deleted since the protection began."""
         try:
-            await tx.execute(Q["end_backup"])
+            await Tx(self.connection).execute(Q["confirm_backup"])
         except Exception as error:
             if is_away(error):
                 raise BackupUnprotected("The connection that protects the files was lost.") from error
             raise
+
+
+@asynccontextmanager
+async def protect_for_backup(url: str) -> AsyncGenerator[Protection, None]:
+    """Keep all objects while a backup or restore runs; begin it before rows are read, and confirm it last.
+
+    What is doomed later stays until the end. What was doomed before is not in the rows that the backup reads.
+    """
+    connection = await connect(url, name="headgate backup of files")
+    try:
+        await Tx(connection).execute(Q["begin_backup"])
+        yield Protection(connection)
+    finally:
+        await connection.close()

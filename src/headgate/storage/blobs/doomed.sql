@@ -24,6 +24,6 @@ delete from doomed_object where object_name = any(%(names)s::text[])
 -- Held by the session, so that it ends with its process, however that dies.
 select pg_advisory_lock_shared(7420, 1)
 
--- name: end_backup
+-- name: confirm_backup
 -- A session that is gone fails here, and the backup with it.
-select pg_advisory_unlock_shared(7420, 1)
+select
