@@ -80,3 +80,20 @@ def test_what_is_not_found_or_found_twice_is_said(ledger: Ledger) -> None:
     several = ledger.refused("library", "show", "otters")
     assert str(first) in several
     assert str(second) in several
+
+
+def test_files_are_asked_for_dropped_and_removed_for_one_or_many(ledger: Ledger) -> None:
+    otters, badgers = add(ledger, "otters", "badgers")
+    assert ledger.said("library", "fetch", "otters", str(badgers)) == "2 files are downloaded next.\n"
+    assert ledger.values("select state || priority from item_file") == ["wanted20", "wanted20"]
+    assert "The items stay listed." in ledger.said("library", "drop", "otters", "--yes")
+    assert sorted(ledger.values("select state from item_file")) == ["dropped", "wanted"]
+    assert "1 item is removed." in ledger.said("library", "remove", str(otters), "--yes")
+    assert "otters" not in ledger.said("library", "list")
+    assert "There is no item" in ledger.refused("library", "fetch", str(otters))
+
+
+def test_nothing_is_dropped_without_a_confirmation(ledger: Ledger) -> None:
+    add(ledger, "otters")
+    assert "--yes" in ledger.refused("library", "drop", "otters")
+    assert ledger.values("select state from item_file") == []

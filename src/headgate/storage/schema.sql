@@ -1060,6 +1060,7 @@ CREATE TABLE item (
     sent_at timestamp with time zone NOT NULL,
     caught_at timestamp with time zone NOT NULL,
     hidden boolean NOT NULL DEFAULT false,
+    removed_at timestamp with time zone,
     CONSTRAINT item_channel_id_content_key_key UNIQUE (channel_id, content_key),
     CONSTRAINT item_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
     CONSTRAINT item_kind_check CHECK ((kind = ANY (ARRAY['package'::text, 'clip'::text, 'picture'::text, 'file'::text, 'link'::text, 'post'::text]))),

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
 from headgate.catalogue.items import ItemDetails, list_page, show_item
 from headgate.cli.context import CommandContext, with_database
+from headgate.cli.library.files import drop, fetch, remove
+from headgate.cli.lookup.items import find_item
 from headgate.cli.output import AsJson, print_json, print_table
-from headgate.domain.errors import UserError
-from headgate.domain.text import containing, typed_text
+from headgate.domain.text import typed_text
 from headgate.domain.words.reasons import verdict_text
 from headgate.domain.words.times import exact, relative, size_text
-from headgate.storage.catalogue.items import find_items
-from headgate.storage.database import Tx
 
 app = typer.Typer(no_args_is_help=True, help="List and show what was found.")
-
-_MAX_NAMED = 5
 
 
 @app.command("list")
@@ -69,28 +65,13 @@ def show(
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
-            details = await show_item(tx, await _find(tx, reference))
+            details = await show_item(tx, await find_item(tx, reference))
         if as_json:
             print_json(details)
         else:
             _print(details, context)
 
     with_database(look)
-
-
-async def _find(tx: Tx, reference: str) -> UUID:
-    """Return the item that is meant, or say which could be."""
-    try:
-        return UUID(reference)
-    except ValueError:
-        found = await find_items(tx, pattern=containing(typed_text(reference)), limit=_MAX_NAMED + 1)
-    if not found:
-        raise UserError(f"No title contains {reference!r}.", command="headgate library list")
-    same = [item for item in found if item.title.casefold() == reference.strip().casefold()]
-    if len(same) == 1 or len(found) == 1:
-        return (same or found)[0].id
-    named = "; ".join(f"{item.id} ({item.title})" for item in found[:_MAX_NAMED])
-    raise UserError(f"Several titles contain {reference!r}.", remedy=f"Use the id of one: {named}.")
 
 
 def _print(details: ItemDetails, context: CommandContext) -> None:
@@ -119,3 +100,8 @@ def _print(details: ItemDetails, context: CommandContext) -> None:
         title="Where it was seen",
         empty="No message contains it any more.",
     )
+
+
+app.command()(fetch)
+app.command()(drop)
+app.command()(remove)

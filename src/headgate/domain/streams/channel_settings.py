@@ -34,6 +34,7 @@ _EXTENSION = re.compile(r"[\w+-]{1,20}(\.[\w+-]{1,20})*")
 
 
 FetchWhat = Literal["none", "pictures", "all"]
+OnDelete = Literal["keep", "forget_text", "forget_all"]
 
 
 class WrongSettings(UserError):
@@ -94,6 +95,9 @@ class ChannelSettings(BaseModel):
     )
     fetch_max_bytes: Bytes | None = Field(
         default=None, description="Larger things are listed but not downloaded; 0: no limit."
+    )
+    on_delete: OnDelete | None = Field(
+        default=None, description="What a deleted message leaves: keep, forget_text or forget_all."
     )
 
     skip_window_s: Annotated[float, Field(ge=0, le=86400, allow_inf_nan=False)] | None = Field(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from headgate.domain.library.fetching import FETCH_ALL, FETCH_NONE, FetchRule
-from headgate.domain.streams.channel_settings import ChannelSettings, merge_layers
+from headgate.domain.streams.channel_settings import ChannelSettings, OnDelete, merge_layers
 from headgate.domain.streams.filters import Candidate, Filter, Verdict, effective_filter, verdict
 from headgate.domain.streams.messages import Lens
 from headgate.domain.streams.schedule_knobs import Knobs
@@ -67,6 +67,8 @@ class ChannelRules:
     base: HashedFilter = OPEN
     topics: Mapping[str, HashedFilter] = field(default_factory=dict[str, HashedFilter])
     """Only topics that differ from the channel."""
+    on_delete: OnDelete = "keep"
+    """What a deleted message leaves behind."""
 
     def judge(self, candidate: Candidate, *, topic: str = "") -> FilterVerdict:
         """Judge what was seen in a topic; empty for a message outside of any."""
@@ -112,6 +114,7 @@ def build_rules(
         enabled=enabled,
         schedule=set_knobs(knobs, merged),
         base=HashedFilter.of(merged),
+        on_delete=merged.on_delete or "keep",
         topics={topic.key: _hashed_filter(merged, topic) for topic in topics},
     )
 

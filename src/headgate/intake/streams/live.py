@@ -255,7 +255,7 @@ class LiveIntake:
         edited = [event.key for event in events if event.kind == "edit" and event.message is None]
         await ask_rechecks(tx, channel_id, edited, reason="edited", due_at=now, now=now)
         gone = [event.key for event in events if event.kind == "delete"]
-        await delete_messages(tx, channel_id, gone, now=now)
+        await delete_messages(tx, channel_id, gone, rules=rules, now=now)
         await count_covered(
             tx, channel_id, locked, list(_proven(messages, spans).values()), lens="everything", now=now
         )

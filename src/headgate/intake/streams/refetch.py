@@ -96,12 +96,12 @@ class SingleMessages:
         if not isinstance(fetched, Refetched):
             return fetched
         now, message = self.clock.now(), fetched.message
+        rules = await self.rules.get(tx, channel_id)
         if message is None:
             await streams.lock_stream(tx, channel_id)
-            await delete_messages(tx, channel_id, [message_key], now=now)
+            await delete_messages(tx, channel_id, [message_key], rules=rules, now=now)
             await drop_misses(tx, channel_id, message_key=message_key)
             return fetched
-        rules = await self.rules.get(tx, channel_id)
         if not rules.enabled:
             return NobodyCan()
         accepted = await accept_messages(

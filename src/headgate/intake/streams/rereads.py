@@ -147,7 +147,7 @@ class Rereader:
             vanished = await rereads.list_vanished(
                 tx, reread.channel_id, page.proven, asked_at=asked_at, keys=keys
             )
-            await delete_messages(tx, reread.channel_id, vanished, now=now)
+            await delete_messages(tx, reread.channel_id, vanished, rules=rules, now=now)
         window_s = edit_window_s(self.links.manifest(account.platform), self.rules.knobs)
         below = next_below(reread, page, since=reread.unheard_since - timedelta(seconds=window_s))
         lenses = reread.lenses if below is not None else reread.lenses[1:]

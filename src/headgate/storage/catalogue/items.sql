@@ -34,7 +34,7 @@ select i.id, i.kind, i.title, i.size_bytes, i.sent_at, i.caught_at, i.channel_id
     ), '') else '' end as url, i.hidden
 from item i
 join channel c on c.id = i.channel_id
-where i.id = %(id)s
+where i.id = %(id)s and i.removed_at is null
 
 -- name: find_items
 -- By words of the title, the newest first.

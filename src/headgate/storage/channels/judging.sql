@@ -77,7 +77,7 @@ order by i.id for no key update
 update item i set hidden = not i.hidden
 where i.id = any(%(item_ids)s::uuid[])
   and i.hidden = ((select true from sighting s where s.item_id = i.id and s.verdict = 'kept' limit 1) is not null)
-  and (select true from sighting s where s.item_id = i.id limit 1) is not null
+  and (select true from sighting s where s.item_id = i.id limit 1) is not null and i.removed_at is null
 
 -- name: note_progress
 -- How far the judging has come.

@@ -10,6 +10,7 @@ with chosen as (
         on own.topic = s.topic
     where s.id = any(%(ids)s::uuid[]) and s.verdict = 'kept' and s.item_id is not null and s.url = ''
       and s.mime_type <> 'text/x-post' and s.deleted_at is null
+      and not exists (select from item i where i.id = s.item_id and i.removed_at is not null)
       and headgate_fetches(
           coalesce(own.what, %(base_fetch)s), coalesce(own.max_bytes, %(base_limit)s),
           case when coalesce(own.max_bytes, %(base_limit)s) > 0

@@ -729,6 +729,8 @@ create table item (
     sent_at timestamptz not null,
     caught_at timestamptz not null,
     hidden boolean not null default false,
+    -- A person removed it for ever. The row stays, so that the same content does not come back.
+    removed_at timestamptz,
     unique (channel_id, content_key)
 );
 
