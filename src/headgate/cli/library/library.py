@@ -1,4 +1,4 @@
-"""`headgate library`: list items, and show one with what was said and where it was seen."""
+"""`headgate library`: list items, show one with its files and where it was seen, and copy its files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Annotated
 import typer
 
 from headgate.catalogue.items import ItemDetails, list_page, show_item
+from headgate.catalogue.stored import list_contents
 from headgate.cli.context import CommandContext, with_database
+from headgate.cli.library.export import export
 from headgate.cli.library.files import drop, fetch, remove
+from headgate.cli.library.stored_text import print_stored
 from headgate.cli.lookup.items import find_item
 from headgate.cli.output import AsJson, print_json, print_table
-from headgate.domain.text import typed_text
+from headgate.domain.text import storable, typed_text
 from headgate.domain.words.reasons import verdict_text
 from headgate.domain.words.times import exact, relative, size_text
 
-app = typer.Typer(no_args_is_help=True, help="List and show what was found.")
+app = typer.Typer(no_args_is_help=True, help="List and show what was found, and copy files.")
 
 
 @app.command("list")
@@ -59,17 +62,29 @@ def list_items(
 def show(
     reference: Annotated[str, typer.Argument(metavar="ITEM", help="Id of an item, or words of its title.")],
     *,
+    inside: Annotated[
+        str, typer.Option("--inside", metavar="FOLDER", help="Show this folder of the archive.")
+    ] = "",
+    find: Annotated[
+        str, typer.Option("--find", metavar="WORDS", help="Show files in the archive whose path has this.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Show an item: what was said with it, and where it was seen."""
+    """Show an item: what was said with it, its files and what is inside, and where it was seen."""
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             details = await show_item(tx, await find_item(tx, reference))
+            page = None
+            if details.stored.has_tree:
+                page = await list_contents(
+                    tx, details.item.id, under=storable(inside), search=typed_text(find)
+                )
         if as_json:
-            print_json(details)
+            print_json({**vars(details), "inside": page})
         else:
             _print(details, context)
+            print_stored(details.stored, page)
 
     with_database(look)
 
@@ -105,3 +120,4 @@ def _print(details: ItemDetails, context: CommandContext) -> None:
 app.command()(fetch)
 app.command()(drop)
 app.command()(remove)
+app.command()(export)

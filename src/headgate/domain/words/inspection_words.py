@@ -12,7 +12,7 @@ INSPECTIONS: dict[InspectionState, str] = {
     "partial": "listed in part",
     "encrypted": "password-protected",
     "hostile": "suspicious",
-    "incomplete": "volumes missing",
+    "incomplete": "incomplete",
     "truncated": "cut off",
     "damaged": "damaged",
     "unsupported": "not supported",
