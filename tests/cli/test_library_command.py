@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+import zipfile
+from pathlib import Path
 from uuid import UUID, uuid4
 
+from inspecting_bench import open_bench
 from ledger import Ledger
 
 from headgate.storage.database import Tx
@@ -97,3 +102,31 @@ def test_nothing_is_dropped_without_a_confirmation(ledger: Ledger) -> None:
     add(ledger, "otters")
     assert "--yes" in ledger.refused("library", "drop", "otters")
     assert ledger.values("select state from item_file") == []
+
+
+def test_stored_files_are_shown_and_copied_out(ledger: Ledger, tmp_path: Path) -> None:
+    async def store() -> None:
+        async with open_bench(ledger.url, tmp_path) as bench:
+            buffer = io.BytesIO()
+            with zipfile.ZipFile(buffer, "w") as archive:
+                archive.writestr("parts/roof.stl", b"solid")
+                archive.writestr("licence.txt", b"free")
+            item_id = await bench.post_all({"tower.zip": buffer.getvalue()}, title="watchtower")
+            await bench.look(item_id)
+
+    asyncio.run(store())
+    shown = ledger.said("library", "show", "watchtower")
+    assert "stored" in shown
+    assert "parts/ (1 file)" in shown
+    assert "roof.stl" in ledger.said("library", "show", "watchtower", "--inside", "parts")
+    assert "licence.txt" in ledger.said("library", "show", "watchtower", "--find", "licence")
+    out = tmp_path / "out"
+    assert "1 file copied" in ledger.said("library", "export", "watchtower", str(out))
+    assert zipfile.is_zipfile(out / "tower.zip")
+    again = ledger.document("library", "export", "watchtower", str(out))
+    assert (again["written"], again["already_there"]) == ([], ["tower.zip"])
+
+
+def test_nothing_stored_is_nothing_to_copy(ledger: Ledger, tmp_path: Path) -> None:
+    add(ledger, "otters")
+    assert "Nothing of this item is stored." in ledger.refused("library", "export", "otters", str(tmp_path))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from inspecting_bench import InspectingBench
 from made_archives import SETS, SINGLE, TREE, zip_entry, zip_of, zip_record, zip_with
 
+from headgate.ingest.contents.archives import LIST
+from headgate.ingest.inspecting.scratch import Scratch
 from headgate.storage.blobs.store import StoreAway
 from headgate.testing.rar_writer import write_rar
 
@@ -213,3 +216,33 @@ async def test_a_disk_that_is_not_mounted_damages_nothing(
     assert await inspecting.column("list_damaged") == []
     with pytest.raises(StoreAway):
         await inspecting.parts.reader.files.confirm_store()
+
+
+async def test_an_archive_that_breaks_its_reader_is_blamed_alone(
+    inspecting: InspectingBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = await inspecting.post_all({"pack.zip": zip_of(TREE)})
+    good = await inspecting.post_all({"pack.zip": zip_of(TREE)})
+    killed = replace(LIST, limits=replace(LIST.limits, wall_s=0.000_1))
+    archives = inspecting.parts.reader.archives
+    monkeypatch.setattr(archives, "_list_task", killed)
+    seen = await inspecting.look(bad)
+    assert (seen.state, seen.problems, seen.due_at) == ("unreadable", ["took_too_long"], None)
+    monkeypatch.undo()
+    assert (await inspecting.look(good)).state == "ok"
+
+
+async def test_what_a_killed_process_unpacked_is_removed_at_the_next_start(
+    inspecting: InspectingBench, tmp_path: Path
+) -> None:
+    abandoned = tmp_path / "data" / "scratch" / "abandoned"
+    abandoned.mkdir(parents=True)
+    (abandoned / "in-use").touch()
+    (abandoned / "extracted").write_bytes(b"left behind")
+    other = Scratch(tmp_path / "data" / "scratch")
+    async with inspecting.parts.reader.scratch.folder() as mine:
+        assert not abandoned.exists()
+        async with other.folder() as theirs:
+            assert mine.exists()
+            assert theirs.exists()
+    other.close()

@@ -31,7 +31,7 @@ from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.storage.blobs.blobs import mark_damaged
-from headgate.storage.blobs.store import ObjectDamaged, ObjectMissing
+from headgate.storage.blobs.store import ObjectDamaged, ObjectMissing, StoreAway
 from headgate.storage.catalogue.items import get_item
 from headgate.storage.catalogue.sets import note_evidence, touch_items
 from headgate.storage.database import Database, Tx
@@ -115,8 +115,8 @@ class Inspector:
             return
         try:
             result = await self._look(job.database, wish)
-        except (ObjectMissing, ObjectDamaged):
-            await self._give_up_objects(job, wish)
+        except (ObjectMissing, ObjectDamaged) as error:
+            await self._give_up_objects(job, wish, error)
             return
         async with self._picture(wish, result.listing) as picture, job.finish() as tx:
             await self._settle(tx, wish, result, picture)
@@ -200,10 +200,12 @@ class Inspector:
             )
         await publish(tx, Event("inspections"))
 
-    async def _give_up_objects(self, job: Job[UUID], wish: Wish) -> None:
+    async def _give_up_objects(self, job: Job[UUID], wish: Wish, error: Exception) -> None:
         """Note which objects are missing, if the store is there at all, and look again without them."""
         await self.files.confirm_store()
         bad = [place for place in wish.places if place and not await self._is_whole(place)]
+        if not bad:
+            raise StoreAway(f"An object could not be read: {error}") from error
         now = self.clock.now()
         async with job.finish() as tx:
             await mark_damaged(tx, [place.blob_id for place in bad if place.blob_id], now=now)
