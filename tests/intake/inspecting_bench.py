@@ -65,6 +65,9 @@ select blob_id from blob_reference
 -- name: list_picture_blobs
 select distinct blob_id from picture where item_id = %(item_id)s
 
+-- name: list_wanted
+select sighting_id from item_file where state = 'wanted'
+
 -- name: list_damaged
 select id from blob where damaged_at is not null
 """,

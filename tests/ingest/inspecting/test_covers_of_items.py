@@ -11,8 +11,9 @@ from inspecting_bench import InspectingBench
 from made_archives import run, zip_of
 from PIL import Image
 
-from headgate.catalogue.covers import list_wanted_covers
-from headgate.storage.library.covers import list_covered_items
+from headgate.catalogue.covers import pick_wanted
+from headgate.storage.library.covers import list_covered_items, list_surroundings
+from headgate.storage.library.files import complete_files
 from headgate.storage.library.pictures import Picture
 from headgate.testing.content.pictures import build_picture
 from headgate.testing.shapes.files import binary_stl, three_mf
@@ -139,18 +140,14 @@ async def test_the_same_candidates_are_not_tried_twice(
     assert len(await inspecting.pictures(item_id)) == 2
 
 
-async def test_photos_are_wanted_as_covers_though_filters_keep_them_out(inspecting: InspectingBench) -> None:
-    item_id, lone = await inspecting.add_item(), await inspecting.add_item()
+async def test_a_lone_thing_wants_no_photo(inspecting: InspectingBench) -> None:
+    lone, covered = await inspecting.add_item(), await inspecting.add_item()
     cover = await inspecting.post("a.jpg", None, item_id=None, mime_type="image/jpeg", album="1")
-    await inspecting.post("pack.zip", None, item_id=item_id, album="1")
+    await inspecting.post("pack.zip", None, item_id=covered, album="1")
     await inspecting.post("lone.zip", None, item_id=lone, topic="elsewhere")
     async with inspecting.parts.database.transaction() as tx:
-        assert await list_wanted_covers(tx, [item_id, lone]) == {item_id: [cover]}
-        assert await list_covered_items(tx, [cover]) == [item_id]
-    await inspecting.keep(cover, photo(RED))
-    async with inspecting.parts.database.transaction() as tx:
-        assert await list_wanted_covers(tx, [item_id, lone]) == {}
-    assert (await inspecting.look(item_id)).picture_source == "album_photo"
+        around = await list_surroundings(tx, [lone, covered])
+    assert (pick_wanted(around[lone]), pick_wanted(around[covered])) == ([], [cover])
 
 
 @pytest.mark.parametrize("way", ["album", "reply", "before"])
@@ -174,3 +171,16 @@ async def test_a_picture_keeps_its_content_alive(inspecting: InspectingBench) ->
     stored = set(await inspecting.column("list_picture_blobs", item_id=item_id))
     assert stored
     assert stored <= referenced
+
+
+async def test_a_photo_that_filters_keep_out_is_fetched_as_a_picture(inspecting: InspectingBench) -> None:
+    item_id = await inspecting.add_item()
+    cover = await inspecting.post("a.jpg", None, item_id=None, mime_type="image/jpeg", album="1")
+    await inspecting.post("pack.zip", zip_of({"a.txt": b"a"}), item_id=item_id, album="1")
+    assert (await inspecting.look(item_id)).picture_source == ""
+    assert await inspecting.column("list_wanted") == [cover]
+    blob = await inspecting.store(photo(RED))
+    async with inspecting.parts.database.transaction() as tx:
+        await complete_files(tx, {cover: blob.id}, now=inspecting.clock.now())
+    assert await inspecting.work() == 1
+    assert (await inspecting.get(item_id)).picture_source == "album_photo"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from headgate.catalogue.covers import pick_wanted
 from headgate.domain.library.contents import Listing
 from headgate.domain.library.inspections import (
     InspectionState,
@@ -30,14 +31,14 @@ from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
-from headgate.storage.blobs.blobs import mark_damaged
 from headgate.storage.blobs.store import ObjectDamaged, ObjectMissing, StoreAway
 from headgate.storage.catalogue.items import get_item
 from headgate.storage.catalogue.sets import note_evidence, touch_items
 from headgate.storage.database import Database, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.library import inspections
-from headgate.storage.library.covers import NOTHING_NEARBY, Surroundings, list_surroundings
+from headgate.storage.library.covers import NOTHING_NEARBY, Surroundings, list_surroundings, want_covers
+from headgate.storage.library.damage import condemn_blobs
 from headgate.storage.library.inspections import Inspected, Inspection
 from headgate.storage.library.pictures import NewPicture, replace_pictures
 from headgate.storage.streams.streams import lock_stream
@@ -183,6 +184,9 @@ class Inspector:
 
     async def _settle(self, tx: Tx, wish: Wish, result: Inspected, picture: PictureChange | None) -> None:
         seen = wish.seen
+        if any(result.volumes):
+            # Files are locked before inspections, as downloads do.
+            await want_covers(tx, pick_wanted(wish.surroundings), now=self.clock.now())
         settled = await inspections.settle_inspection(
             tx, seen, result, same_entries=_is_as_before(seen, result), now=self.clock.now()
         )
@@ -207,9 +211,8 @@ class Inspector:
         if not bad:
             raise StoreAway(f"An object could not be read: {error}") from error
         now = self.clock.now()
+        await condemn_blobs(job.database, [place.blob_id for place in bad if place.blob_id], now=now)
         async with job.finish() as tx:
-            await mark_damaged(tx, [place.blob_id for place in bad if place.blob_id], now=now)
-            await inspections.note_inspection(tx, [wish.seen.item_id], now)
             await enqueue(tx, [Wake(KIND, str(wish.seen.item_id))])
 
     async def _is_whole(self, file: ItemFile) -> bool:

@@ -10,6 +10,7 @@ from uuid import UUID
 from headgate.domain.library.covers import NearbyMessage, Photo
 from headgate.domain.library.inspections import FileState
 from headgate.storage.database import Tx
+from headgate.storage.library.fetch_lines import line_up
 from headgate.storage.queries import load_queries
 
 Q = load_queries(__name__)
@@ -68,6 +69,12 @@ async def list_surroundings(tx: Tx, item_ids: Iterable[UUID]) -> dict[UUID, Surr
 async def list_covered_items(tx: Tx, sighting_ids: Sequence[UUID]) -> list[UUID]:
     """Return the items whose picture may change when the content of these photos is stored."""
     return await tx.column(Q["list_covered_items"], sighting_ids=list(sighting_ids))
+
+
+async def want_covers(tx: Tx, sighting_ids: Sequence[UUID], *, now: datetime) -> None:
+    """Make photos wanted that are to be pictures of items."""
+    if sighting_ids and await tx.execute(Q["want_covers"], ids=list(sighting_ids), now=now):
+        await line_up(tx, sighting_ids, now=now)
 
 
 def _gather(rows: Sequence[_Row]) -> Surroundings:

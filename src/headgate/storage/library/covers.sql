@@ -43,13 +43,23 @@ left join lateral (
 ) p on true
 order by n.item_id, m.position, m.key, p.id
 
+-- name: want_covers
+-- Whatever filters say; a photo that was fetched, dropped or given up before stays as it is.
+insert into item_file (sighting_id, channel_id, state, source, size_bytes, priority, due_at)
+select s.id, s.channel_id, 'wanted', headgate_file_source(s.content_id, s.file_name, s.mime_type, s.size_bytes), s.size_bytes,
+       10, %(now)s
+from sighting s
+where s.id = any(%(ids)s::uuid[]) and s.deleted_at is null
+order by s.id
+on conflict (sighting_id) do nothing
+
 -- name: list_covered_items
 -- The items that photos may be pictures of: in the same album, in answer to them, or posted directly after them.
 with photo as (
     select s.channel_id, s.message_key as key, s.position, s.topic, m.album
     from sighting s
     join message m on m.channel_id = s.channel_id and m.key = s.message_key
-    where s.id = any(%(sighting_ids)s::uuid[])
+    where s.id = any(%(sighting_ids)s::uuid[]) and s.mime_type like 'image/%%'
 ), mate as (
     select channel_id, key, position, topic from photo
     union

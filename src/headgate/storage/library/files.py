@@ -10,6 +10,7 @@ from uuid import UUID
 
 from headgate.storage.arrays import columns
 from headgate.storage.database import Tx
+from headgate.storage.library.covers import list_covered_items
 from headgate.storage.library.fetch_lines import LEASE_S, FetchFile, line_up
 from headgate.storage.library.inspections import note_inspection
 from headgate.storage.queries import load_queries
@@ -57,7 +58,8 @@ async def complete_files(tx: Tx, blobs: Mapping[UUID, UUID], *, now: datetime) -
         return
     ids = list(blobs)
     await tx.execute(Q["complete_files"], ids=ids, blob_ids=list(blobs.values()), now=now)
-    await note_inspection(tx, await tx.column(Q["list_items"], ids=ids), now)
+    items: list[UUID] = await tx.column(Q["list_items"], ids=ids)
+    await note_inspection(tx, [*items, *await list_covered_items(tx, ids)], now)
 
 
 async def renew_take(tx: Tx, sighting_ids: Sequence[UUID], *, taken_by: UUID) -> int:
