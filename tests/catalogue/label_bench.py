@@ -125,7 +125,7 @@ class LabelBench:
         self.rules = RulesCache(IntakeKnobs(), self.clock)
         assembler = Assembler(self.rules, self.clock, self.ids)
         self.kinds = Kinds(
-            [Labelling(self.clock).kind(), Ingest(self.clock, self.ids).kind(), assembler.kind()]
+            [Labelling(self.clock).kind(), Ingest(self.clock, self.ids, self.rules).kind(), assembler.kind()]
         )
 
     async def add_channel(self, key: str, channel_id: UUID | None = None) -> UUID:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from headgate.catalogue.labelling import labels_of
 from headgate.catalogue.stored import StoredDetails, show_stored
 from headgate.domain.errors import NotFound
+from headgate.domain.library.item_labels import NO_LABELS, ItemLabels
 from headgate.domain.text import containing
 from headgate.storage.catalogue import items
 from headgate.storage.catalogue.items import Item, ItemPlace, KnownItem, LibraryCounts, LibraryCursor
@@ -40,6 +42,7 @@ class ItemDetails:
     stored: StoredDetails
     has_more: bool = False
     """It was seen more often than is listed here."""
+    labels: ItemLabels = NO_LABELS
 
     @property
     def said(self) -> ItemPlace | None:
@@ -78,7 +81,9 @@ async def show_item(tx: Tx, item_id: UUID) -> ItemDetails:
         raise NotFound("There is no such item.", remedy="It may have been removed with its channel.")
     found = await items.list_places(tx, item_id, limit=MAX_PLACES + 1)
     stored = await show_stored(tx, item_id)
-    return ItemDetails(item, tuple(found[:MAX_PLACES]), stored, has_more=len(found) > MAX_PLACES)
+    labels = (await labels_of(tx, [item_id]))[item_id]
+    seen = tuple(found[:MAX_PLACES])
+    return ItemDetails(item, seen, stored, has_more=len(found) > MAX_PLACES, labels=labels)
 
 
 async def count_library(tx: Tx) -> LibraryCounts:

@@ -48,6 +48,12 @@ COMMANDS = {
         "headgate.cli.channel.explain:explain", "Explain the state of a channel or series.", FOLLOW
     ),
     "library": Command("headgate.cli.library.library:app", "List and show what was found.", FOLLOW),
+    "label": Command(
+        "headgate.cli.library.label:app", "List creators and tags; rename and merge them.", FOLLOW
+    ),
+    "label-rule": Command(
+        "headgate.cli.library.label_rules:app", "Edit the rules that read creators and tags.", FOLLOW
+    ),
     "series": Command("headgate.cli.series.series:app", "Follow series from one or more sources.", FOLLOW),
     "feed": Command(
         "headgate.cli.series.feed:app", "Follow feeds (RSS, Atom, JSON); import and export OPML.", FOLLOW

@@ -65,6 +65,7 @@ def test_the_rules_that_everybody_starts_with_can_be_used() -> None:
         ("#Ёлка and #日本語 #café", ("ёлка", "日本語", "café")),
         ("https://a.example/page#part &#8211; C# a#b ##no #x", ()),
         ("(#one,#two)#three", ("one", "two", "three")),
+        ("pack #04, the #1st of #2026 in #32mm", ("1st", "32mm")),
         ("no tags", ()),
         ("", ()),
     ],

@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from headgate.catalogue.items import ItemDetails, list_page, show_item
+from headgate.catalogue.labelled_items import with_labels
 from headgate.catalogue.stored import list_contents
 from headgate.cli.context import CommandContext, with_database
 from headgate.cli.library.export import export
 from headgate.cli.library.files import drop, fetch, remove
+from headgate.cli.library.label import label, labels_text
 from headgate.cli.library.stored_text import print_stored
 from headgate.cli.lookup.items import find_item
 from headgate.cli.output import AsJson, print_json, print_table
@@ -33,21 +35,23 @@ def list_items(
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             page = await list_page(tx, below=None, search=typed_text(search), limit=limit)
+            listed = await with_labels(tx, page.items)
         if as_json:
-            print_json({"items": page.items, "has_older": page.has_older})
+            print_json({"items": listed, "has_older": page.has_older})
             return
         now = context.clock.now()
         print_table(
-            ("Title", "Kind", "Channel", "Size", "Sent"),
+            ("Title", "Kind", "Creator", "Channel", "Size", "Sent"),
             [
                 (
                     item.title,
                     item.kind,
+                    item.creator,
                     item.channel_title,
                     size_text(item.size_bytes) if item.size_bytes else "",
                     relative(item.sent_at, now),
                 )
-                for item in page.items
+                for item in listed
             ],
             numeric=("Size",),
             empty=f"No title contains {search!r}." if search else "Nothing was found yet.",
@@ -98,6 +102,7 @@ def _print(details: ItemDetails, context: CommandContext) -> None:
         typer.echo(item.url)
     if item.hidden:
         typer.echo("Hidden: the settings of its channel no longer keep it.")
+    typer.echo(labels_text(details.labels))
     if details.said:
         typer.echo(f"\n{details.said.text}\n")
     print_table(
@@ -121,3 +126,4 @@ app.command()(fetch)
 app.command()(drop)
 app.command()(remove)
 app.command()(export)
+app.command()(label)

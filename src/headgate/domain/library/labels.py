@@ -26,7 +26,8 @@ from headgate.domain.library.label_rules import (
 
 LabelSource = Literal["rule", "person"]
 
-_HASHTAG = re.compile(r"(?<![\w#&/])#(\w{2,64})")
+_HASHTAG = re.compile(r"(?<![\w#&/])#(?=\w*[^\W\d_])(\w{2,64})")
+"""With a letter in it: `#04` is the fourth of something."""
 _ENDING = re.compile(r"(?i)(?:\.part\d{1,4}|\.tar|\.(?:7z|zip|rar)(?=\.\d{3}$))?\.[a-z0-9]{1,5}$")
 _MAX_READINGS = 200
 """Of one thing, so that a rule that matches everything costs little."""

@@ -68,7 +68,7 @@ class Labelling:
 
     async def label(self, job: Job[UUID]) -> None:
         """Label the next batch of a channel; wake a successor if more is left."""
-        batch = await _read(job.database, job.key)
+        batch = await read_batch(job.database, job.key)
         found = await find_in_items(batch.texts, batch.rules, clock=self.clock)
         async with job.finish() as tx:
             await _advance(tx, job.key, batch)
@@ -79,7 +79,8 @@ class Labelling:
                 await enqueue(tx, [Wake(KIND, str(job.key), PRIORITY)])
 
 
-async def _read(database: Database, channel_id: UUID) -> Batch:
+async def read_batch(database: Database, channel_id: UUID) -> Batch:
+    """Return what to label next in a channel; nothing is taken."""
     async with database.transaction() as tx:
         # Work before rules: a rule that changes in between restarts the sweep, and this batch does not count.
         queued = await queue.peek_queue(tx, channel_id, limit=BATCH)

@@ -1,6 +1,7 @@
 """The JSON API for programs: `/api/v1`, described by `/api/openapi.json`."""
 
 from headgate.web.api import account, channels, description, items, platform_accounts, stored
+from headgate.web.api.labels import labels, rules
 from headgate.web.api.notifications import follows, notifications, push_addresses
 from headgate.web.api.reminders import media, reminder_runs, reminders, runs, targets
 from headgate.web.api.series import chapters, feeds, listings, series
@@ -8,6 +9,8 @@ from headgate.web.api.series import chapters, feeds, listings, series
 ROUTES = [
     items.routes,
     stored.routes,
+    labels.routes,
+    rules.routes,
     channels.routes,
     series.routes,
     chapters.routes,

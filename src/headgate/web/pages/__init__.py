@@ -2,6 +2,7 @@
 
 from headgate.web.pages import accounts, channels, items, jobs, library, service
 from headgate.web.pages.access import account, entrance
+from headgate.web.pages.labels import item_labels, label_names, label_rules
 from headgate.web.pages.notifications import following, notifications, push, settings
 from headgate.web.pages.reminders import reminder_plans, reminders, runs
 from headgate.web.pages.series import feed_lists, series, series_add, sources
@@ -9,6 +10,9 @@ from headgate.web.pages.series import feed_lists, series, series_add, sources
 ROUTES = [
     library.routes,
     items.routes,
+    item_labels.routes,
+    label_names.routes,
+    label_rules.routes,
     channels.routes,
     # Before the series: `add` and `import` stand where they have an id.
     series_add.routes,

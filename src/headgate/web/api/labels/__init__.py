@@ -1,0 +1,1 @@
+"""Creators and tags: what people say of items, names in use, and the rules that read them."""

@@ -1,0 +1,1 @@
+"""Pages of creators and tags."""
