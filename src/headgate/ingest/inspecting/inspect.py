@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from headgate.catalogue.covers import pick_wanted
 from headgate.domain.library.contents import Listing
 from headgate.domain.library.inspections import (
-    InspectionState,
     ItemFile,
     Volume,
     arrange_volumes,
@@ -148,11 +147,7 @@ class Inspector:
         state = judge_problems(listing.problems, file_name=wish.name)
         if state == "plain":
             return Inspected("plain", blob_ids)
-        told = proof.of_set
-        if told is not None and told.state == "incomplete" and (state == "ok" or len(places) > 1):
-            # Some formats list silently what is only a part.
-            listing, state = _with_missing_volumes(listing, state)
-        return Inspected(state, blob_ids, listing, told)
+        return Inspected(state, blob_ids, listing, proof.of_set)
 
     async def _tell_set(self, database: Database, wish: Wish, proof: Proof) -> None:
         """Let the item's set know what headers prove; before the long look, and under the stream's lock."""
@@ -217,12 +212,6 @@ class Inspector:
 
     async def _is_whole(self, file: ItemFile) -> bool:
         return await self.files.store.get_size(file.object_name) == file.size_bytes
-
-
-def _with_missing_volumes(listing: Listing, state: InspectionState) -> tuple[Listing, InspectionState]:
-    if "missing_volumes" in listing.problems:
-        return listing, state
-    return replace(listing, problems=(*listing.problems, "missing_volumes")), "incomplete"
 
 
 def _is_as_before(seen: Inspection, result: Inspected) -> bool:
