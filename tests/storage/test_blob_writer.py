@@ -315,13 +315,15 @@ async def test_a_store_belongs_to_one_database(database: Database, store: BlobSt
     assert await store.read_mark() == str(UUID(int=1))
     await store.write_mark(str(UUID(int=9)))
     with pytest.raises(StoreTrouble, match="files of another Headgate database"):
-        await claim_store(database, store, fresh_id=UUID(int=3), moved=True)
+        await claim_store(database, store, fresh_id=UUID(int=3))
 
 
 async def test_a_store_that_lost_its_mark_is_not_taken_for_ours(database: Database, disk: DiskStore) -> None:
     await claim_store(database, disk, fresh_id=UUID(int=1))
     (disk.folder / "headgate-store").unlink()
-    with pytest.raises(StoreTrouble, match="Mount the disk"):
+    with pytest.raises(StoreTrouble, match="Mount the disk") as raised:
         await claim_store(database, disk, fresh_id=UUID(int=2))
-    await claim_store(database, disk, fresh_id=UUID(int=2), moved=True)
-    assert await disk.read_mark() == str(UUID(int=1))
+    assert await disk.read_mark() is None
+    assert f"write {UUID(int=1)} into headgate-store" in raised.value.remedy
+    (disk.folder / "headgate-store").write_text(f"{UUID(int=1)}\n")
+    await claim_store(database, disk, fresh_id=UUID(int=2))

@@ -141,6 +141,7 @@ def restore(
         )
         return
     typer.echo(f"Restored {restored.manifest.rows:,} rows of {len(restored.manifest.tables)} tables.")
+    typer.echo("Stored files are as they were; `headgate audit` finds out whether any are missing.")
     if restored.set_aside:
         typer.echo(
             f"What was there before is kept in the schema {restored.set_aside} until the next such restore."

@@ -116,7 +116,7 @@ class BucketStore:
 
     async def read_mark(self) -> str | None:
         try:
-            return (await self._call(self._read_small, MARK)).decode()
+            return (await self._call(self._read_small, MARK)).decode().strip()
         except ObjectMissing:
             return None
 

@@ -104,7 +104,8 @@ class DiskStore:
 
     async def read_mark(self) -> str | None:
         try:
-            return await self._threads.run((self._folder / MARK).read_text, "utf-8")
+            # A person may have written it, with a line break.
+            return (await self._threads.run((self._folder / MARK).read_text, "utf-8")).strip()
         except FileNotFoundError:
             return None
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from headgate.kernel.clock import Clock
 from headgate.kernel.files_settings import FilesSettings
 from headgate.kernel.ids import Ids
-from headgate.storage.blobs.disk import DiskStore
+from headgate.storage.blobs.disk import MARK, DiskStore
 from headgate.storage.blobs.room import DiskRoom
 from headgate.storage.blobs.spools import FOLDER, SpoolFolder
 from headgate.storage.blobs.store import BlobStore, StoreTrouble
@@ -105,22 +105,20 @@ async def opened(files: Files) -> AsyncGenerator[None, None]:
         await files.close()
 
 
-async def claim_store(database: Database, store: BlobStore, *, fresh_id: UUID, moved: bool = False) -> None:
-    """Make sure that the store is this database's; the first one that it sees becomes so.
-
-    `moved` says that a person has moved or restored the files there: then a store without a mark gets one.
-    """
+async def claim_store(database: Database, store: BlobStore, *, fresh_id: UUID) -> None:
+    """Make sure that the store is this database's; the first one that it sees becomes so."""
     async with database.autocommit() as tx:
         owner = await tx.one(_Owner, Q["get_owner"], fresh_id=fresh_id)
     if owner is None:
         raise AssertionError("the row is inserted or found")
     mark = await store.read_mark()
-    if mark is None and (moved or not owner.marked):
+    if mark is None and not owner.marked:
         await store.write_mark(str(owner.id))
     elif mark is None:
         raise StoreTrouble(
             f"{store.place} is not where the files of this database are: its mark is missing.",
-            remedy="Mount the disk, move the files there, or correct HEADGATE_FILES_URL.",
+            remedy="Mount the disk, move the files there, or correct HEADGATE_FILES_URL. If the files are"
+            f" there and only the mark was lost, write {owner.id} into {MARK} beside them.",
         )
     elif mark != str(owner.id):
         raise StoreTrouble(
