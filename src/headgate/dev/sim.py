@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import hashlib
 import json
 import math
 import os
@@ -11,7 +12,8 @@ import sys
 import tempfile
 from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -162,7 +164,9 @@ def _simulated_settings() -> Settings:
         {
             "HEADGATE_JOBS_TICK_S": "3",
             "HEADGATE_DATA_DIR": _folder().name,
-            "HEADGATE_FILES_DOWNLOADS_AT_ONCE": "0",
+            "HEADGATE_FILES_DOWNLOADS_AT_ONCE": "2",
+            "HEADGATE_FILES_KEEP_FREE_PERCENT": "0",
+            "HEADGATE_FILES_KEEP_FREE_GIB": "0",
             "HEADGATE_SERIES_SHORTEST_S": "60",
             "HEADGATE_SERIES_SWEEP_S": "60",
             "HEADGATE_SERIES_NET_S": "600",
@@ -178,10 +182,15 @@ def build_product(
     from headgate.app.loops import Listeners, keep_going, run_tick
     from headgate.app.parts import build_parts
     from headgate.intake.channels.discovery import follow_all
+    from headgate.storage.blobs.disk import DiskStore
+    from headgate.storage.blobs.threads import InlineThreads
     from headgate.testing.simulator import Product
 
+    # Each play has a database and files of its own.
+    folder = Path(_folder().name) / hashlib.sha256(database.url.encode()).hexdigest()[:16]
+    settings = _simulated_settings()
     parts = build_parts(
-        _simulated_settings(),
+        replace(settings, data=settings.data.model_copy(update={"dir": folder})),
         database.url,
         database,
         clock=clock,
@@ -189,6 +198,10 @@ def build_product(
         connectors={"simulated": connector},
         pusher=pusher,
     )
+
+    parts.files.spools.threads = InlineThreads("spool", size=1)
+    if isinstance(parts.files.store, DiskStore):
+        parts.files.store.threads = InlineThreads("blobs", size=1)
 
     async def follow(account: str) -> None:
         await follow_all(database, parts.links, parts.ids, clock, name=account)
@@ -207,6 +220,8 @@ def build_product(
         follow=follow,
         close=parts.links.close,
         data_dir=parts.settings.data.dir,
+        open_files=parts.files.open,
+        lose_files=parts.files.spools.abandon,
     )
 
 

@@ -194,7 +194,7 @@ class Fetcher:
         spool: Spool | None = None
         spooled = file.spooled_bytes
         try:
-            if file.attempts and not await self._refresh(turn, file):
+            if file.failed_before and not await self._refresh(turn, file):
                 released.append(endings.keep_for_later(file, spooled=spooled, now=self.clock.now()))
                 return
             room_keys = await self._reserve(turn, file)

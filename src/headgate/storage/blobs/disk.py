@@ -41,7 +41,7 @@ class DiskStore:
     def __init__(self, folder: Path, *, make: bool = False, threads: int = 8) -> None:
         self._folder = folder
         self._make = make
-        self._threads = Threads("blobs", size=threads)
+        self.threads = Threads("blobs", size=threads)
         self._durable: set[Path] = set()
         """Folders whose own entries this process has synced; another process may not have come that far."""
 
@@ -56,14 +56,14 @@ class DiskStore:
     async def put(self, uploads: Sequence[Upload]) -> dict[str, Exception]:
         if not uploads:
             return {}
-        failed = await self._threads.run(self._place_all, uploads)
+        failed = await self.threads.run(self._place_all, uploads)
         made = [upload for upload in uploads if upload.object_name not in failed]
         paths = [self._path(upload.object_name) for upload in made]
         # The order does not matter: nothing reads the objects before their rows are committed.
         to_sync = [*paths, *sorted({folder for path in paths for folder in self._to_sync(path)})]
-        shares = min(self._threads.size, -(-len(to_sync) // SYNCS_TOGETHER))
+        shares = min(self.threads.size, -(-len(to_sync) // SYNCS_TOGETHER))
         errors = await asyncio.gather(
-            *(self._threads.run(_sync_all, to_sync[share::shares]) for share in range(shares)),
+            *(self.threads.run(_sync_all, to_sync[share::shares]) for share in range(shares)),
             return_exceptions=True,
         )
         for error in errors:
@@ -77,10 +77,10 @@ class DiskStore:
     async def read(self, name: str, *, start: int, end: int) -> AsyncGenerator[bytes, None]:
         if start >= end:
             return
-        descriptor = await self._threads.run(self._open, name)
+        descriptor = await self.threads.run(self._open, name)
         try:
             while start < end:
-                chunk = await self._threads.run(_read_at, descriptor, min(CHUNK_BYTES, end - start), start)
+                chunk = await self.threads.run(_read_at, descriptor, min(CHUNK_BYTES, end - start), start)
                 if not chunk:
                     raise ObjectDamaged(f"The object {name} ends at byte {start}, before byte {end}.")
                 start += len(chunk)
@@ -92,31 +92,31 @@ class DiskStore:
         return self._path(name)
 
     async def get_size(self, name: str) -> int | None:
-        return await self._threads.run(_size_of, self._path(name))
+        return await self.threads.run(_size_of, self._path(name))
 
     async def delete(self, names: Sequence[str]) -> None:
-        await self._threads.run(self._delete_all, names)
+        await self.threads.run(self._delete_all, names)
 
     async def list_names(self) -> AsyncGenerator[list[str], None]:
-        for folder in await self._threads.run(_folders_in, self._folder):
-            if names := await self._threads.run(_names_in, folder):
+        for folder in await self.threads.run(_folders_in, self._folder):
+            if names := await self.threads.run(_names_in, folder):
                 yield names
 
     async def read_mark(self) -> str | None:
         try:
             # A person may have written it, with a line break.
-            return (await self._threads.run((self._folder / MARK).read_text, "utf-8")).strip()
+            return (await self.threads.run((self._folder / MARK).read_text, "utf-8")).strip()
         except FileNotFoundError:
             return None
 
     async def write_mark(self, mark: str) -> None:
-        await self._threads.run(_write_small, self._folder / MARK, mark)
+        await self.threads.run(_write_small, self._folder / MARK, mark)
 
     async def check(self) -> None:
-        await self._threads.run(self._check)
+        await self.threads.run(self._check)
 
     async def close(self) -> None:
-        self._threads.close()
+        self.threads.close()
 
     def _path(self, name: str) -> Path:
         if not is_object_name(name):

@@ -135,6 +135,12 @@ class SpoolFile:
         finally:
             os.close(self._descriptor)
 
+    def abandon(self) -> None:
+        """Lose the lock and the file as a killed process does; what is done with it later has no effect."""
+        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        os.dup2(nothing, self._descriptor, inheritable=False)
+        os.close(nothing)
+
     def discard(self) -> None:
         """Remove the spool; an object that shares its content stays."""
         self.path.unlink(missing_ok=True)

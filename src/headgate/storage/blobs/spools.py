@@ -126,6 +126,7 @@ class Spool:
                 await self._folder.threads.run(self._file.sync)
         finally:
             await self._settle(ignore_errors=True)
+            self._folder.let_go(self._file)
             self._folder.remember(self.path, self._file.close())
 
     async def discard(self) -> None:
@@ -134,6 +135,7 @@ class Spool:
             return
         self._open = False
         await self._settle(ignore_errors=True)
+        self._folder.let_go(self._file)
         await self._folder.threads.run_short(self._file.discard)
 
     async def __aenter__(self) -> Self:
@@ -184,6 +186,7 @@ class SpoolFolder:
         self._folder = folder
         self._named = machine
         self._remembered: OrderedDict[Path, Remembered] = OrderedDict()
+        self._opened: set[SpoolFile] = set()
         self.sync_every_bytes = sync_every_bytes
         self.threads = Threads("spool", size=threads)
 
@@ -203,7 +206,18 @@ class SpoolFolder:
         file, hashed = await self.threads.run_short(self._open, path, version, remembered)
         if not hashed:
             await self.threads.run(file.hash_again)
+        self._opened.add(file)
         return Spool(self, file)
+
+    def abandon(self) -> None:
+        """Lose all open spools as a killed process does."""
+        for file in list(self._opened):
+            file.abandon()
+        self._opened.clear()
+
+    def let_go(self, file: SpoolFile) -> None:
+        """Note that a spool is not open any more."""
+        self._opened.discard(file)
 
     async def clean_up(self, list_wanted: ListWanted) -> int:
         """Remove what was left behind, but for the sources that are wanted still; return the bytes freed.

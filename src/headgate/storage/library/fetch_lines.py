@@ -45,6 +45,8 @@ class FetchFile:
     """How often it was taken without an orderly end, this time included."""
     attempts: int
     spooled_bytes: int
+    failed_before: bool
+    """Its link may have expired."""
 
     @property
     def key(self) -> str:

@@ -67,10 +67,11 @@ with picked as materialized (
     from ordered o
     where t.sighting_id = o.sighting_id
       and (o.place = 1 or (o.first_bytes between 1 and %(small_bytes)s and o.size_bytes between 1 and %(small_bytes)s))
-    returning t.sighting_id, t.channel_id, t.source, t.size_bytes, t.starts, t.attempts, t.spooled_bytes, o.place
+    returning t.sighting_id, t.channel_id, t.source, t.size_bytes, t.starts, t.attempts, t.spooled_bytes,
+        t.error_class <> '' as failed_before, o.place
 )
 select t.sighting_id, t.channel_id, c.platform, c.key as stream_key, s.message_key, s.attachment_key, s.content_id,
-       t.source, t.size_bytes, t.starts, t.attempts, t.spooled_bytes
+       t.source, t.size_bytes, t.starts, t.attempts, t.spooled_bytes, t.failed_before
 from taken t
 join sighting s on s.id = t.sighting_id
 join channel c on c.id = t.channel_id

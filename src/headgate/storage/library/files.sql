@@ -33,7 +33,8 @@ where sighting_id = any(%(ids)s::uuid[]) and taken_by = %(taken_by)s and state =
 -- An orderly end without the content. What has come so far is remembered, and where.
 update item_file f
 set taken_by = null, taken_until = null, starts = greatest(0, f.starts - 1), due_at = n.due_at, attempts = n.attempts,
-    error_class = n.error_class, error_message = n.error_message,
+    error_class = case when n.error_class = '' then f.error_class else n.error_class end,
+    error_message = case when n.error_class = '' then f.error_message else n.error_message end,
     state = case when n.given_up then 'failed' else f.state end,
     wait_reason = n.wait_reason, needs_bytes = n.needs_bytes, spooled_bytes = n.spooled_bytes,
     spool_machine = case when n.spooled_bytes > 0 then %(machine)s else '' end,

@@ -12,8 +12,7 @@ where s.item_id = any(%(ids)s::uuid[]) and s.url = '' and s.mime_type <> 'text/x
 order by s.id
 on conflict (sighting_id) do update
 set state = 'wanted', source = excluded.source, size_bytes = excluded.size_bytes, priority = 20,
-    due_at = excluded.due_at, asked_at = excluded.asked_at, wait_reason = '', needs_bytes = 0, starts = 0, attempts = 0,
-    error_class = '', error_message = ''
+    due_at = excluded.due_at, asked_at = excluded.asked_at, wait_reason = '', needs_bytes = 0, starts = 0, attempts = 0
 where f.state <> 'stored'
 returning f.sighting_id
 

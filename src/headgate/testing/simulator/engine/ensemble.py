@@ -23,6 +23,7 @@ class Ensemble:
     world: World
     build: ProductFactory
     listens: bool = True
+    downloads: bool = False
     processes: list[Process] = field(default_factory=list[Process])
     gone: list[Process] = field(default_factory=list[Process])
     stops: int = 0
@@ -44,6 +45,7 @@ class Ensemble:
             pusher=self.receiver,
             randomness=self.randomness.fork(str(number)),
             listens=self.listens,
+            downloads=self.downloads,
         )
         process.start()
         self.processes.append(process)

@@ -35,6 +35,8 @@ MAX_IDLE_S = 8.0
 WORKERS = 2
 """For all kinds whose runners are shared; a runner that a kind has to itself is as wide as that kind."""
 SHARED = frozenset({"fast", "bulk"})
+OUTSIDE = frozenset({"inspect"})
+"""Kinds that work in real subprocesses, whose pace no seed decides: they are not played."""
 SHUTDOWN_S = 8.0
 """How long a process that is asked to stop lets its jobs go on, as a real one does."""
 STOP_LOOK_S = 0.5
@@ -53,7 +55,11 @@ class Product:
     close: Callable[[], Coroutine[Any, Any, None]]
     """Closes the connections to the platform, as a process does that ends in order."""
     data_dir: Path
-    """Where the key of its secrets is."""
+    """Where the key of its secrets is, and its files."""
+    open_files: Callable[[], Coroutine[Any, Any, None]]
+    """Begins to use stored files, as a process does when it starts."""
+    lose_files: Callable[[], None]
+    """Lets go of open files as a kill does."""
 
 
 ProductFactory = Callable[[Database, Clock, Randomness, Connector, Pusher], Product]
@@ -71,6 +77,7 @@ class Process:
     pusher: Pusher
     randomness: Randomness
     listens: bool = True
+    downloads: bool = False
     counted: Counter[str] = field(default_factory=Counter[str])
     """How many statements its jobs needed."""
     troupe: Troupe = field(init=False)
@@ -91,11 +98,14 @@ class Process:
         self.troupe.start(*(loop() for loop in loops))
         self._loops = list(self.troupe.tasks)
         kinds = list(self.product.kinds)
-        shared = [kind.name for kind in kinds if kind.runner in SHARED]
-        own = [kind for kind in kinds if kind.runner not in SHARED]
+        shared = [kind.name for kind in kinds if kind.runner in SHARED and kind.name not in OUTSIDE]
+        own = [kind for kind in kinds if kind.runner not in SHARED and self._runs(kind.runner)]
         self.troupe.start(
             self._dispatch(shared, WORKERS), *(self._dispatch([kind.name], kind.concurrency) for kind in own)
         )
+
+    def _runs(self, runner: str) -> bool:
+        return self.downloads or runner != "transfer"
 
     def stop(self) -> None:
         """Ask it to end in order, as a deploy does; it can still die over it."""
@@ -118,6 +128,8 @@ class Process:
 
     async def _dispatch(self, kinds: Sequence[str], width: int) -> None:
         """A runner: claim a job whenever there is room for one; each is carried out by a task of its own."""
+        if kinds == ["fetch"]:
+            await self._open_files()
         stepper = await self._stepper(kinds)
         idle_s = IDLE_S
         running: set[asyncio.Task[None]] = set()
@@ -135,6 +147,15 @@ class Process:
             (task,) = self.troupe.start(self._work(stepper, job))
             running.add(task)
             task.add_done_callback(running.discard)
+
+    async def _open_files(self) -> None:
+        while True:
+            try:
+                await self.product.open_files()
+            except DatabaseAway:
+                await self.clock.sleep(IDLE_S)
+            else:
+                return
 
     async def _stepper(self, kinds: Sequence[str]) -> Stepper:
         await self.stage.point("connect")
@@ -220,6 +241,7 @@ class Process:
         """Cut the connections of a process that is gone."""
         self.stage.forget(self.troupe)
         self.cut()
+        self.product.lose_files()
 
     def cut(self) -> None:
         for connection in self._connections:

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
+from headgate.catalogue.files import fetch_items
 from headgate.domain.errors import AuthFailed, Restricted, UserError, WorkError
 from headgate.domain.words.frequency import FrequencyChoice, chosen_tier
 from headgate.intake.channels import accounts, requests
@@ -49,6 +50,10 @@ select id from dead_letter where state = 'open' order by id
 -- name: given_up
 select id from miss where state = 'abandoned' order by id
 
+-- name: unfetched
+select distinct s.item_id from item_file f join sighting s on s.id = f.sighting_id
+where s.item_id is not null and (f.state = 'failed' or (f.state = 'wanted' and f.attempts > 0)) order by 1
+
 -- name: hasten
 with rechecks as (update recheck set due_at = least(due_at, %(now)s)), misses as (
     update miss set due_at = least(due_at, %(now)s) where state = 'open'
@@ -58,6 +63,8 @@ update hole set next_try_at = least(next_try_at, %(now)s)
 )
 
 LAYERS: tuple[dict[str, Any], ...] = (
+    {"fetch": "none"},
+    {"fetch": "pictures", "fetch_max_bytes": 100_000},
     {},
     {"max_size_bytes": 60_000},
     {"min_size_bytes": 30_000},
@@ -169,6 +176,9 @@ class Person:
             for letter_id in await tx.column(Q["open_letters"]):
                 await replay(tx, self.product.kinds, letter_id, now=self._now())
             await retry_misses(tx, await tx.column(Q["given_up"]), now=self._now())
+            await fetch_items(tx, await tx.column(Q["unfetched"]), now=self._now())
+        # As the next start does: what was left of downloads that nobody wants any more goes.
+        await self.product.open_files()
         if impatient:
             await self._hurry()
 

@@ -20,6 +20,7 @@ from headgate.testing.simulator.engine.process import ProductFactory
 from headgate.testing.simulator.engine.stage import Perils, Stage, StageClock, TrueClock
 from headgate.testing.simulator.streams.calls import check_calls, count_reads, list_rereads
 from headgate.testing.simulator.streams.checks import check_always, check_rest
+from headgate.testing.simulator.streams.contents import Contents
 from headgate.testing.simulator.streams.crowd import Crowd
 from headgate.testing.simulator.streams.person import Person
 from headgate.testing.simulator.streams.punctuality import Punctuality
@@ -82,7 +83,8 @@ class Play:
             await lines.tell_time(START)
             stage = Stage(self.seed, START, tell_time=lines.tell_time)
             world = self._build_world(stage)
-            self.ensemble = Ensemble(self.seed, lines, stage, world, self.build)
+            self.ensemble = Ensemble(self.seed, lines, stage, world, self.build, downloads=True)
+            self.contents = Contents(world)
             self.person_db = StagedDatabase(lines, StageClock(stage), stage, name="person")
             try:
                 return await self._run(stage, world, director)
@@ -135,7 +137,7 @@ class Play:
         while stage.elapsed_s < self.script.troubled_s and not failures:
             until_s = min(stage.elapsed_s + CHECK_S, self.script.troubled_s)
             await stage.play(until_s=until_s, between=self.ensemble.replace_dead)
-            failures = await check_always(world, director)
+            failures = [*await check_always(world, director), *await self.contents.check_always(director)]
         stage.perils = Perils()
         await company.see_off()
         return failures
@@ -187,6 +189,7 @@ class Play:
             await stage.play(until_s=until_s, between=self.ensemble.replace_dead)
             await company.see_off()
             failures = await check_rest(world, director, last_forms=reset, pins=person.pins)
+            failures += await self.contents.check_rest(director, person.product.data_dir)
         return failures
 
     def _build_world(self, stage: Stage) -> World:
