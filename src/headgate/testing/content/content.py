@@ -15,7 +15,7 @@ from typing import Literal
 from headgate.kernel.randomness import Randomness
 from headgate.testing.content import archives, models, pictures
 from headgate.testing.content.seeds import derive, derive_seed
-from headgate.testing.content.themes import AUTHORS, THEMES, Theme, chat_line, note_on
+from headgate.testing.content.themes import AUTHORS, THEMES, Theme, chat_line, credits_of, note_on
 
 Shape = Literal["text", "link", "picture", "clip", "document", "archive", "part", "model"]
 SHAPES: tuple[Shape, ...] = ("text", "link", "picture", "clip", "document", "archive", "part")
@@ -91,6 +91,7 @@ def _write(content: Generated) -> WrittenContent:
         link = f"https://example.org/{_slug(title).lower()}/{content.seed % 10_000}"
         return WrittenContent(text=f"{title}: {link}", author=author, links=(link,))
     text = note_on(choices, theme=theme, title=title) if content.part <= 1 else ""
+    text += credits_of(derive(content.seed, "credits"), theme=theme, title=title) if text else ""
     return WrittenContent(text=text, author=author, files=(_describe(content, theme, choices, title),))
 
 

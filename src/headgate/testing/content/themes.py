@@ -132,6 +132,15 @@ _MATERIALS = Theme(
 THEMES = {theme.name: theme for theme in (_PRINTS, _PHOTOS, _COMIC_BOOKS, _RECORDINGS, _MATERIALS)}
 
 
+_TAGS = {
+    "prints": ("miniature", "resin", "32mm", "Pre_Supported", "terrain", "fantasy"),
+    "photos": ("landscape", "longexposure", "35mm", "travel"),
+    "comics": ("comics", "Slice_of_Life", "complete", "translated"),
+    "sounds": ("fieldrecording", "ambient", "loops", "96kHz"),
+    "textures": ("seamless", "pbr", "wood", "metal"),
+}
+
+
 def chat_line(choices: Randomness) -> str:
     return choices.choice(_CHAT)
 
@@ -139,3 +148,11 @@ def chat_line(choices: Randomness) -> str:
 def note_on(choices: Randomness, *, theme: Theme, title: str) -> str:
     """Return the text that goes with a file."""
     return f"{title}\n{choices.choice(theme.notes + _NOTES)}" if choices.chance(0.7) else title
+
+
+def credits_of(choices: Randomness, *, theme: Theme, title: str) -> str:
+    """Return who made a thing and what it is about, as some people add to what they post."""
+    named = title.rpartition(" – ")[2]
+    maker = f"\nCreator: {named}" if named in _MAKERS and choices.chance(0.6) else ""
+    tags = sorted({choices.choice(_TAGS[theme.name]) for _ in range(3)}) if choices.chance(0.5) else []
+    return maker + ("\n" + " ".join(f"#{tag}" for tag in tags) if tags else "")
