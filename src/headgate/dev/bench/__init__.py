@@ -190,6 +190,23 @@ def run_contents(
     _show([report], document=report.values, as_json=as_json, check=check)
 
 
+@app.command("fetch")
+def run_fetch(
+    *,
+    file_mib: Annotated[int, typer.Option(min=1, help="Size of each large file, in MiB.")] = 50,
+    large_mib: Annotated[
+        int, typer.Option(min=0, help="Size of the file that memory is measured with.")
+    ] = 2_000,
+    small_files: Annotated[int, typer.Option(min=1, help="How many small files a round has.")] = 1_000,
+    rounds: Rounds = 3,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure downloads from a socket into the store, beside a single pass over the same bytes."""
+    report = _measure_fetch(file_mib=file_mib, large_mib=large_mib, small_files=small_files, rounds=rounds)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
 @app.command("all")
 def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
     """Run every benchmark at its default size."""
@@ -205,6 +222,7 @@ def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
         _measure_feeds(),
         _measure_listen(),
         _measure_contents(),
+        _measure_fetch(),
     ]
     document = {report.name: report.values for report in reports}
     _show(reports, document=document, as_json=as_json, check=check)
@@ -291,6 +309,16 @@ def _measure_contents(*, archives: int = 1_000, entries: int = 200, rounds: int 
     from headgate.dev.bench.measuring import run_quickly
 
     return run_quickly(measure_contents(ContentSizes(archives=archives, entries=entries, rounds=rounds)))
+
+
+def _measure_fetch(
+    *, file_mib: int = 50, large_mib: int = 2_000, small_files: int = 1_000, rounds: int = 3
+) -> Report:
+    from headgate.dev.bench.files.fetch import FetchSizes, measure_fetch
+    from headgate.dev.bench.measuring import run_quickly
+
+    sizes = FetchSizes(file_mib=file_mib, large_mib=large_mib, small_files=small_files, rounds=rounds)
+    return run_quickly(measure_fetch(sizes))
 
 
 def _show(reports: list[Report], *, document: object, as_json: bool, check: bool) -> None:

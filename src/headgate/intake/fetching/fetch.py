@@ -166,17 +166,17 @@ class Fetcher:
         blamed = {each.sighting_id for each in released}
         wanted = [file for file in taken if file.sighting_id not in blamed]
         linked = await link_known(turn.job.database, wanted, taken_by=turn.taken_by, now=self.clock.now())
+        wanted = [file for file in wanted if file.sighting_id not in linked]
+        reserved = await self._reserve_small(wanted)
         pulled: list[tuple[FetchFile, Spool]] = []
         try:
             for file in wanted:
-                if file.sighting_id in linked:
-                    continue
                 if turn.ended or turn.stopping:
                     released.append(
                         endings.keep_place(file, spooled=file.spooled_bytes, now=self.clock.now())
                     )
                     continue
-                await self._fetch_one(turn, file, pulled, released)
+                await self._fetch_one(turn, file, pulled, released, reserved=reserved)
             released += await self._store(turn, pulled)
         finally:
             for _, spool in pulled:
@@ -189,6 +189,8 @@ class Fetcher:
         file: FetchFile,
         pulled: list[tuple[FetchFile, Spool]],
         released: list[ReleasedFile],
+        *,
+        reserved: bool,
     ) -> None:
         """Download one file; what goes wrong decides how it is given back."""
         spool: Spool | None = None
@@ -197,7 +199,7 @@ class Fetcher:
             if file.failed_before and not await self._refresh(turn, file):
                 released.append(endings.keep_for_later(file, spooled=spooled, now=self.clock.now()))
                 return
-            room_keys = await self._reserve(turn, file)
+            room_keys = () if reserved else await self._reserve(turn, file)
             spool = await self.files.spools.open(file.key, version=file.source)
             download = Download(self.links, self.files, self.clock, turn.job.database, turn, file, room_keys)
             try:
@@ -285,6 +287,16 @@ class Fetcher:
         if not held:
             raise NotOurs("the file is not wanted any more")
         return isinstance(taken, Refetched)
+
+    async def _reserve_small(self, files: Sequence[FetchFile]) -> bool:
+        """Promise room to small files together; false if each has to ask for itself."""
+        if len(files) < 2:
+            return False
+        try:
+            await self.files.room.reserve_all({file.key: file.size_bytes for file in files})
+        except NoRoom:
+            return False
+        return True
 
     async def _reserve(self, turn: Turn, file: FetchFile) -> tuple[str, ...]:
         """Promise room to a file, and to the rest of its set; returns the keys of the rest."""
