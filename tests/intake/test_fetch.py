@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bench import DEFAULT_PROFILE, ProcessGone
@@ -222,7 +224,12 @@ async def test_an_edit_in_the_middle_stores_the_new_file_alone(fetching: FetchBe
     assert fetching.spools() == []
 
 
-async def test_a_file_that_does_not_fit_waits_and_smaller_ones_pass(fetching: FetchBench) -> None:
+async def test_a_file_that_does_not_fit_waits_and_smaller_ones_pass(
+    fetching: FetchBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A disk of which a tenth is kept free, and nobody else writes on it.
+    disk = SimpleNamespace(total=10**12, used=0, free=10**11 + 10**9)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: disk)
     big, small = named("big.zip", 3_000_000), named("small.zip", 1_500_000)
     await fetching.hear(fetching.world.post("packs", files=[big]))
     await fetching.hear(fetching.world.post("packs", files=[small]))
