@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from headgate.catalogue.labelling import labels_of
+from headgate.catalogue.sets import SetDetails, show_set
 from headgate.catalogue.stored import StoredDetails, show_stored
 from headgate.domain.errors import NotFound
 from headgate.domain.library.item_labels import NO_LABELS, ItemLabels
 from headgate.domain.text import containing
 from headgate.storage.catalogue import items
 from headgate.storage.catalogue.items import Item, ItemPlace, KnownItem, LibraryCounts, LibraryCursor
+from headgate.storage.catalogue.sets import find_alias
 from headgate.storage.database import Tx
 
 COUNT_CAP = 10_000
@@ -40,6 +42,8 @@ class ItemDetails:
     item: KnownItem
     places: tuple[ItemPlace, ...]
     stored: StoredDetails
+    volumes: SetDetails | None = None
+    """Of an item that is a set."""
     has_more: bool = False
     """It was seen more often than is listed here."""
     labels: ItemLabels = NO_LABELS
@@ -77,13 +81,17 @@ async def list_newest(tx: Tx, *, down_to: LibraryCursor, search: str) -> ItemPag
 async def show_item(tx: Tx, item_id: UUID) -> ItemDetails:
     """Return an item with where it was seen, also one that settings hide."""
     item = await items.get_item(tx, item_id)
+    if item is None and (whole := await find_alias(tx, item_id)):
+        # It is a volume of a set by now.
+        item_id, item = whole, await items.get_item(tx, whole)
     if item is None:
         raise NotFound("There is no such item.", remedy="It may have been removed with its channel.")
     found = await items.list_places(tx, item_id, limit=MAX_PLACES + 1)
     stored = await show_stored(tx, item_id)
     labels = (await labels_of(tx, [item_id]))[item_id]
     seen = tuple(found[:MAX_PLACES])
-    return ItemDetails(item, seen, stored, has_more=len(found) > MAX_PLACES, labels=labels)
+    volumes = await show_set(tx, item_id)
+    return ItemDetails(item, seen, stored, volumes, has_more=len(found) > MAX_PLACES, labels=labels)
 
 
 async def count_library(tx: Tx) -> LibraryCounts:

@@ -3,14 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import NotFound, UserError
+from headgate.domain.library.completeness import Completeness
+from headgate.domain.words.volume_words import SET_REASONS, SET_STATES, missing_text, volumes_text
 from headgate.storage.catalogue import sets
 from headgate.storage.catalogue.sets import Bucket, SetFile, TouchedVolume
 from headgate.storage.database import Tx
+from headgate.storage.events import Event, publish
 from headgate.storage.streams.streams import lock_stream
+
+
+@dataclass(frozen=True)
+class SetDetails:
+    """How complete a set is, in words."""
+
+    state: Completeness
+    state_text: str
+    reason: str
+    volumes: str
+    """How many volumes are here, of how many."""
+    missing: str
+    """The names of missing volumes; empty if none is known to be missing."""
+    problem: bool
+    """A person should look at it."""
+
+
+async def show_set(tx: Tx, item_id: UUID) -> SetDetails | None:
+    """Return what is known of an item's volumes; nothing for a single file."""
+    found = (await sets.list_sets(tx, [item_id])).get(item_id)
+    if found is None:
+        return None
+    return SetDetails(
+        state=found.state,
+        state_text=SET_STATES[found.state],
+        reason=SET_REASONS[found.reason],
+        volumes=volumes_text(
+            here=found.present, total=found.total, complete=found.state in {"proven", "assumed"}
+        ),
+        missing=missing_text(found.missing, count=found.missing_count),
+        problem=found.problem and found.dismissed_at is None,
+    )
 
 
 async def join_items(tx: Tx, item_ids: Sequence[UUID], *, now: datetime) -> UUID:
@@ -26,6 +62,7 @@ async def join_items(tx: Tx, item_ids: Sequence[UUID], *, now: datetime) -> UUID
     bucket = Bucket(home.volume_key, home.author_key)
     await sets.choose(tx, [file.id for file in files], item_id=target, bucket=bucket)
     await _touch(tx, files, now=now)
+    await publish(tx, Event("items"))
     return target
 
 
@@ -39,6 +76,7 @@ async def separate_files(
         raise NotFound("This set has no such file.", remedy="It may have been moved to another set.")
     await sets.choose(tx, [file.id for file in chosen], item_id=None, bucket=None)
     await _touch(tx, files, now=now)
+    await publish(tx, Event("items"))
     return len(chosen)
 
 
@@ -46,6 +84,7 @@ async def dismiss_problem(tx: Tx, item_id: UUID, *, now: datetime) -> None:
     """Let a set be as incomplete as it is; a further volume makes it a problem again, if it stays one."""
     if not await sets.dismiss(tx, item_id, now=now):
         raise NotFound("This item has no open problem.", remedy="It may have been solved meanwhile.")
+    await publish(tx, Event("items"))
 
 
 async def _lock_files(tx: Tx, item_ids: Sequence[UUID]) -> list[SetFile]:

@@ -13,6 +13,7 @@ from headgate.cli.context import CommandContext, with_database
 from headgate.cli.library.export import export
 from headgate.cli.library.files import drop, fetch, remove
 from headgate.cli.library.label import label, labels_text
+from headgate.cli.library.sets import dismiss, join, retry, separate
 from headgate.cli.library.stored_text import print_stored
 from headgate.cli.lookup.items import find_item
 from headgate.cli.output import AsJson, print_json, print_table
@@ -103,6 +104,10 @@ def _print(details: ItemDetails, context: CommandContext) -> None:
     if item.hidden:
         typer.echo("Hidden: the settings of its channel no longer keep it.")
     typer.echo(labels_text(details.labels))
+    if details.volumes:
+        missing = f" Missing: {details.volumes.missing}." if details.volumes.missing else ""
+        said = f"{details.volumes.volumes}, {details.volumes.state_text}: {details.volumes.reason}.{missing}"
+        typer.echo(said[:1].upper() + said[1:])
     if details.said:
         typer.echo(f"\n{details.said.text}\n")
     print_table(
@@ -126,4 +131,8 @@ app.command()(fetch)
 app.command()(drop)
 app.command()(remove)
 app.command()(export)
+app.command()(join)
+app.command()(separate)
+app.command()(retry)
+app.command()(dismiss)
 app.command()(label)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headgate.domain.library.assembly import LoneReason, SetReason
-from headgate.domain.library.completeness import Completeness, CompletenessReason, SetState
+from headgate.domain.library.completeness import Completeness, CompletenessReason
 
 MAX_NAMES = 5
 """So many missing files are named; more would hide what matters."""
@@ -38,23 +40,20 @@ ASSEMBLY_REASONS: dict[SetReason | LoneReason, str] = {
 """Why files are one set, or why a file is on its own."""
 
 
-def volumes_text(state: SetState) -> str:
+def volumes_text(*, here: int, total: int | None, complete: bool) -> str:
     """Say how many volumes are here, of how many."""
-    here = len(state.present)
-    if state.complete:
+    if complete:
         return _count(here)
-    if state.total is not None:
-        return f"{here} of {_count(state.total)}"
+    if total is not None:
+        return f"{here} of {_count(total)}"
     return f"{_count(here)} so far"
 
 
-def missing_text(state: SetState) -> str:
+def missing_text(names: Sequence[str], *, count: int) -> str:
     """Name the missing files, the first of a long list; empty if none is known to be missing."""
-    named = state.missing_names[:MAX_NAMES]
     # Naming all but one and counting that one would be no shorter.
-    if state.missing_count <= MAX_NAMES + 1:
-        named = state.missing_names
-    more = state.missing_count - len(named)
+    named = names if count <= MAX_NAMES + 1 else names[:MAX_NAMES]
+    more = count - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more else "")
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import UserError
+from headgate.catalogue.files import fetch_items
+from headgate.domain.errors import NotFound, UserError
 from headgate.domain.words.frequency import FrequencyChoice, chosen_tier
 from headgate.intake.streams.head_checks import DISABLED, PERSON, refusal
 from headgate.intake.streams.head_checks import KIND as CHECK
@@ -19,6 +20,8 @@ from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import cancel, enqueue
 from headgate.kernel.ids import Ids
 from headgate.storage import events
+from headgate.storage.catalogue.items import get_item
+from headgate.storage.catalogue.sets import touch_items
 from headgate.storage.channels import intake_settings, requests
 from headgate.storage.channels.requests import Holdings, RequestedStream, ScanWish, Trigger
 from headgate.storage.database import Tx
@@ -57,6 +60,16 @@ async def ask_scan(
     await requests.request_check(tx, channel_id, now=now)
     await _publish_channels(tx)
     return AskedScan(scan_id, new, stream.reader, stream.reader_state)
+
+
+async def retry_set(tx: Tx, item_id: UUID, *, ids: Ids, now: datetime) -> None:
+    """Look for missing volumes again: read what is new in the channel, and fetch what failed."""
+    item = await get_item(tx, item_id)
+    if item is None:
+        raise NotFound("There is no such item.", remedy="It may be a part of another set by now.")
+    await ask_scan(tx, item.channel_id, ScanWish(), ids=ids, now=now)
+    await fetch_items(tx, [item_id], now=now)
+    await touch_items(tx, [item_id], now=now)
 
 
 async def reset_scan(tx: Tx, channel_id: UUID, wish: ScanWish, *, ids: Ids, now: datetime) -> AskedScan:

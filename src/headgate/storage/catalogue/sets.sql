@@ -134,7 +134,7 @@ select volume_key, author_key, position from released where assembled
 update item i set content_key = n.content_key, kind = n.kind, title = n.title, size_bytes = n.size_bytes, sent_at = n.sent_at
 from unnest(%(id)s::uuid[], %(content_key)s::text[], %(kind)s::text[], %(title)s::text[], %(size_bytes)s::bigint[],
             %(sent_at)s::timestamptz[]) as n (id, content_key, kind, title, size_bytes, sent_at)
-where i.id = n.id
+where i.id = n.id and i.removed_at is null
   and (i.content_key, i.kind, i.title, i.size_bytes, i.sent_at)
     is distinct from (n.content_key, n.kind, n.title, n.size_bytes, n.sent_at)
   -- A file that left its set is known by its content again, unless another item has taken that place.

@@ -1,6 +1,6 @@
 """The JSON API for programs: `/api/v1`, described by `/api/openapi.json`."""
 
-from headgate.web.api import account, channels, description, items, platform_accounts, stored
+from headgate.web.api import account, channels, description, item_actions, items, platform_accounts, stored
 from headgate.web.api.labels import labels, rules
 from headgate.web.api.notifications import follows, notifications, push_addresses
 from headgate.web.api.reminders import media, reminder_runs, reminders, runs, targets
@@ -8,6 +8,7 @@ from headgate.web.api.series import chapters, feeds, listings, series
 
 ROUTES = [
     items.routes,
+    item_actions.routes,
     stored.routes,
     labels.routes,
     rules.routes,

@@ -1,6 +1,6 @@
 """HTML pages, and what belongs to no version of the API: static files, events, health."""
 
-from headgate.web.pages import accounts, channels, items, jobs, library, service
+from headgate.web.pages import accounts, channels, item_actions, items, jobs, library, service
 from headgate.web.pages.access import account, entrance
 from headgate.web.pages.labels import item_labels, label_names, label_rules
 from headgate.web.pages.notifications import following, notifications, push, settings
@@ -10,6 +10,7 @@ from headgate.web.pages.series import feed_lists, series, series_add, sources
 ROUTES = [
     library.routes,
     items.routes,
+    item_actions.routes,
     item_labels.routes,
     label_names.routes,
     label_rules.routes,

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
 
 from headgate.catalogue.items import ItemDetails, show_item
 from headgate.catalogue.stored import ContentsPage, list_contents
@@ -64,6 +65,8 @@ async def show_one(
     """Show an item, what was said with it, what is stored, and where it was seen."""
     async with site.transaction() as tx:
         details = await show_item(tx, item_id)
+        if details.item.id != item_id:
+            return RedirectResponse(f"/items/{details.item.id}", status_code=308)
         view = None
         if details.stored.has_tree:
             page = await list_contents(

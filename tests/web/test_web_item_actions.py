@@ -1,0 +1,177 @@
+"""What people do about items and sets does the same on the page and through the API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+from webworld import ORIGIN, START, WebWorld, form_token, post
+
+from headgate.storage.queries import QueryFile
+
+Q = QueryFile(
+    "sets on pages",
+    """
+-- name: see
+with said as (
+    insert into message (channel_id, key, position, sent_at, version_at, seen_at)
+    values (%(channel_id)s, %(name)s, %(position)s, %(now)s, %(now)s, %(now)s)
+)
+insert into sighting (id, channel_id, message_key, attachment_key, position, file_name, size_bytes, mime_type,
+    sent_at, version_at, seen_at, verdict, volume_key, assembled, item_id)
+values (%(id)s, %(channel_id)s, %(name)s, 'a0', %(position)s, %(name)s, 100, '', %(now)s, %(now)s, %(now)s,
+    'kept', %(volume_key)s, true, %(item_id)s)
+
+-- name: add_stream
+insert into stream (channel_id) values (%(channel_id)s)
+
+-- name: add_set
+insert into item_set (item_id, state, reason, present, total, missing_count, missing, problem, arrived_at)
+values (%(item_id)s, 'waiting', 'volumes_missing', 2, 3, 1, '{pack.part3.rar}', true, %(now)s)
+
+-- name: add_alias
+insert into item_alias (old_id, item_id) values (%(old_id)s, %(item_id)s)
+
+-- name: list_choices
+select s.file_name || ' ' || coalesce(c.item_id::text, 'alone') from volume_choice c
+join sighting s on s.id = c.sighting_id order by 1
+
+-- name: list_states
+select state from item_file order by 1
+""",
+)
+
+
+class Pack:
+    """A set of two volumes that misses the third, and a file with another name."""
+
+    def __init__(self, world: WebWorld, channel_id: UUID, item_id: UUID, other_id: UUID) -> None:
+        self.world = world
+        self.channel_id = channel_id
+        self.item_id = item_id
+        self.other_id = other_id
+
+    async def column(self, name: str) -> list[Any]:
+        async with self.world.database.transaction() as tx:
+            return await tx.column(Q[name])
+
+
+@pytest.fixture
+async def pack(world: WebWorld) -> Pack:
+    channel_id = await world.add_channel("Packs")
+    item_id = await world.add_item(channel_id, "pack", kind="package")
+    other_id = await world.add_item(channel_id, "pakc", kind="package")
+    files = [("pack.part1.rar", item_id), ("pack.part2.rar", item_id), ("pakc.part3.rar", other_id)]
+    async with world.database.transaction() as tx:
+        await tx.execute(Q["add_stream"], channel_id=channel_id)
+        for position, (name, owner) in enumerate(files):
+            key = f"part:rar/{name[:4]}"
+            await tx.execute(
+                Q["see"],
+                id=uuid4(),
+                channel_id=channel_id,
+                item_id=owner,
+                name=name,
+                position=position,
+                volume_key=key,
+                now=START,
+            )
+        await tx.execute(Q["add_set"], item_id=item_id, now=START)
+    return Pack(world, channel_id, item_id, other_id)
+
+
+ways = pytest.mark.parametrize("way", ["page", "api"])
+
+
+async def act(client: httpx.AsyncClient, way: str, page: Sequence[Any], api: Sequence[Any]) -> int:
+    """Do something on the page or through the API; returns the status of the answer."""
+    if way == "page":
+        path, fields = page
+        return (await post(client, path, **fields)).status_code
+    path, body = api
+    headers = {"x-csrf-token": await form_token(client), "origin": ORIGIN}
+    return (await client.post(f"/api/v1{path}", json=body, headers=headers)).status_code
+
+
+async def test_a_set_says_what_is_there_and_what_is_missing(pack: Pack) -> None:
+    async with pack.world.signed_in() as client:
+        page = (await client.get(f"/items/{pack.item_id}")).text
+        answer = (await client.get(f"/api/v1/items/{pack.item_id}")).json()["volumes"]
+    for text in ("2 of 3 volumes", "Incomplete", "Some volumes have not been posted yet", "pack.part3.rar"):
+        assert text in page
+    assert (answer["volumes"], answer["missing"], answer["problem"]) == (
+        "2 of 3 volumes",
+        "pack.part3.rar",
+        True,
+    )
+
+
+async def test_the_address_of_a_merged_item_leads_to_its_set(pack: Pack) -> None:
+    old_id = uuid4()
+    async with pack.world.database.transaction() as tx:
+        await tx.execute(Q["add_alias"], old_id=old_id, item_id=pack.item_id)
+    async with pack.world.signed_in() as client:
+        page = await client.get(f"/items/{old_id}")
+        assert (page.status_code, page.headers["location"]) == (308, f"/items/{pack.item_id}")
+        answer = (await client.get(f"/api/v1/items/{old_id}")).json()
+    assert answer["item"]["id"] == str(pack.item_id)
+
+
+@ways
+async def test_a_problem_is_dismissed_once(pack: Pack, way: str) -> None:
+    page = (f"/items/{pack.item_id}/set", {"do": "dismiss"})
+    api = (f"/items/{pack.item_id}/dismiss", None)
+    async with pack.world.signed_in() as client:
+        assert await act(client, way, page, api) < 400
+        answer = (await client.get(f"/api/v1/items/{pack.item_id}")).json()
+        assert not answer["volumes"]["problem"]
+        assert await act(client, way, page, api) == 404
+
+
+@ways
+async def test_items_are_joined_and_separated(pack: Pack, way: str) -> None:
+    set_page = f"/items/{pack.item_id}/set"
+    async with pack.world.signed_in() as client:
+        address = f"https://library.example/items/{pack.other_id}"
+        joined = (set_page, {"do": "join", "other": address})
+        both = ("/items/join", {"items": [str(pack.item_id), str(pack.other_id)]})
+        assert await act(client, way, joined, both) < 400
+        assert await pack.column("list_choices") == [
+            f"{name} {pack.item_id}" for name in ("pack.part1.rar", "pack.part2.rar", "pakc.part3.rar")
+        ]
+        apart = (set_page, {"do": "separate"})
+        assert await act(client, way, apart, (f"/items/{pack.item_id}/separate", {})) < 400
+        alone = [choice for choice in await pack.column("list_choices") if choice.endswith("alone")]
+        assert alone == ["pack.part1.rar alone", "pack.part2.rar alone"]
+
+
+@ways
+async def test_what_names_no_item_is_refused(pack: Pack, way: str) -> None:
+    page = (f"/items/{pack.item_id}/set", {"do": "join", "other": "the other one"})
+    api = ("/items/join", {"items": [str(pack.item_id)]})
+    async with pack.world.signed_in() as client:
+        assert 400 <= await act(client, way, page, api) < 500
+    assert await pack.column("list_choices") == []
+
+
+@ways
+async def test_files_are_fetched_dropped_and_removed(pack: Pack, way: str) -> None:
+    item = f"/items/{pack.item_id}"
+    body = {"items": [str(pack.item_id)]}
+    async with pack.world.signed_in() as client:
+        assert await act(client, way, (f"{item}/fetch", {}), ("/items/fetch", body)) < 400
+        assert await pack.column("list_states") == ["wanted", "wanted"]
+        assert await act(client, way, (f"{item}/drop", {}), ("/items/drop", body)) < 400
+        assert await pack.column("list_states") == ["dropped", "dropped"]
+        assert await act(client, way, (f"{item}/remove", {}), ("/items/remove", body)) < 400
+        assert (await client.get(item)).status_code == 404
+
+
+async def test_people_are_asked_before_files_are_deleted(pack: Pack) -> None:
+    async with pack.world.signed_in() as client:
+        for what, words in (("drop", "Delete the stored files"), ("remove", "Remove this item for ever?")):
+            assert words in (await client.get(f"/items/{pack.item_id}/{what}")).text
+    assert await pack.column("list_states") == []
