@@ -200,6 +200,7 @@ async def test_a_picture_has_an_address_that_never_changes(world: WebWorld, stor
         urls = [picture["url"] for picture in answer["stored"]["pictures"]]
         picture = await client.get(urls[0])
         page = (await client.get(f"/items/{item_id}")).text
+        library = (await client.get("/")).text
         own = answer["stored"]["files"][0]["sha256"]
         guessed = [
             await client.get(path)
@@ -209,6 +210,7 @@ async def test_a_picture_has_an_address_that_never_changes(world: WebWorld, stor
     assert picture.headers["cache-control"] == "private, max-age=31536000, immutable"
     assert Image.open(io.BytesIO(picture.content)).size == (320, 160)
     assert urls[1] in page
+    assert urls[0] in library
     # Only pictures are reachable by their hash: a stored file is not.
     assert [each.status_code for each in guessed] == [404, 404, 404]
     assert file_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -109,6 +110,11 @@ async def show_stored(tx: Tx, item_id: UUID) -> StoredDetails:
         picture_source=inspection.picture_source if inspection else "",
         picture_colour=inspection.picture_colour if inspection else "",
     )
+
+
+async def list_thumbnails(tx: Tx, item_ids: Sequence[UUID]) -> dict[UUID, str]:
+    """Return the addresses of the smallest pictures of items, for those that have one."""
+    return {item_id: pictures[0].url for item_id, pictures in (await list_pictures(tx, item_ids)).items()}
 
 
 async def list_contents(

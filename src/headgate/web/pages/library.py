@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from fastapi import Response
 
 from headgate.catalogue.items import COUNT_CAP, ItemPage, count_library, list_newest, list_page
+from headgate.catalogue.stored import list_thumbnails
 from headgate.domain.text import typed_text
 from headgate.storage.catalogue.items import LibraryCursor
 from headgate.storage.listings.listing_overview import describe_troubles, list_troubled_listings
@@ -56,6 +57,7 @@ async def render_library(site: Site, caller: Caller, wish: LibraryQuery) -> Resp
             below = read_time_cursor(wish.before, LibraryCursor)
             page = await list_page(tx, below=below, search=wish.search, limit=PAGE_LENGTH)
         counts = await count_library(tx)
+        pictures = await list_thumbnails(tx, [item.id for item in page.items])
         troubled = await list_troubled_listings(tx) if caller.is_admin else []
     last = time_cursor(page.last.caught_at, page.last.id) if page.last else ""
     response = site.renderer.render(
@@ -63,6 +65,7 @@ async def render_library(site: Site, caller: Caller, wish: LibraryQuery) -> Resp
         caller=caller,
         wish=wish,
         page=page,
+        pictures=pictures,
         counts=counts,
         problems=describe_troubles(troubled),
         count_cap=COUNT_CAP,
