@@ -229,7 +229,11 @@ async def test_a_file_that_does_not_fit_waits_and_smaller_ones_pass(
 ) -> None:
     # A disk of which a tenth is kept free, and nobody else writes on it.
     disk = SimpleNamespace(total=10**12, used=0, free=10**11 + 10**9)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: disk)
+
+    def measure(_path: object) -> SimpleNamespace:
+        return disk
+
+    monkeypatch.setattr(shutil, "disk_usage", measure)
     big, small = named("big.zip", 3_000_000), named("small.zip", 1_500_000)
     await fetching.hear(fetching.world.post("packs", files=[big]))
     await fetching.hear(fetching.world.post("packs", files=[small]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from itertools import permutations
 from random import Random
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -42,9 +43,9 @@ def test_sets_are_right_when_each_arrival_goes_by_the_ids_of_the_last(world: Wor
     assert keys_of(library.items) == world.truth
 
 
-def check_ids(library: Library, before: dict[str, int | None]) -> None:
+def check_ids(library: Library, before: dict[str, UUID | None]) -> None:
     """Check that no id is lost or used twice, and that none goes to an item that shares no volume with it."""
-    led_to: dict[int, frozenset[str]] = {}
+    led_to: dict[UUID, frozenset[str]] = {}
     for item in library.items:
         keys = frozenset(volume.key for volume in item.volumes)
         for known in (item.item_id, *item.aliases):

@@ -118,7 +118,7 @@ class CoverFinder:
             made = await self._try(sources, cover, output)
             if isinstance(made, MadePreviews):
                 return FoundPicture(cover.reason, made)
-            log.info("no picture could be made", reason=cover.reason, path=cover.path, why=made.reason)
+            log.debug("no picture could be made", reason=cover.reason, path=cover.path, why=made.reason)
         return None
 
     async def _try(self, sources: CoverSources, cover: Cover, folder: Path) -> MadePreviews | NotMade:

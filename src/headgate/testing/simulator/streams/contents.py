@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
 from headgate.domain.streams.filters import KEPT
+from headgate.storage.blobs.spools import FOLDER, SpoolFolder
 from headgate.storage.database import Connection, Tx
 from headgate.storage.queries import QueryFile
 from headgate.testing.content.content import Content, file_bytes, write_out
@@ -22,6 +23,9 @@ Q = QueryFile(
 select s.channel_id, s.message_key, s.attachment_key, f.state,
        coalesce(encode(b.sha256, 'hex'), '') as sha256, f.error_message
 from item_file f join sighting s on s.id = f.sighting_id left join blob b on b.id = f.blob_id
+
+-- name: wanted
+select sighting_id::text from item_file where sighting_id::text = any(%(names)s::text[]) and state = 'wanted'
 
 -- name: objects
 select object_name from blob union select object_name from doomed_object
@@ -62,6 +66,16 @@ class Contents:
             and row.sha256 not in self._hashes_of(channel, row)
         ]
 
+    async def _clean_up(self, tx: Tx, data_dir: Path) -> None:
+        """Clean up as the next start does: the spool of a download that was given up stays until then."""
+
+        async def list_wanted(names: Sequence[str]) -> Collection[str]:
+            return await tx.column(Q["wanted"], names=list(names))
+
+        spools = SpoolFolder(data_dir / FOLDER)
+        await spools.clean_up(list_wanted)
+        await spools.close()
+
     async def check_rest(self, director: Connection, data_dir: Path) -> list[str]:
         """Return what is not stored although it should be, and what is left over."""
         tx = Tx(director)
@@ -74,7 +88,8 @@ class Contents:
             failures += self._check_stored(channel, files)
         if failures:
             return failures
-        spools = [path.name for path in (data_dir / "spool").glob("*@*") if path.is_file()]
+        await self._clean_up(tx, data_dir)
+        spools = [path.name for path in (data_dir / FOLDER).glob("*@*") if path.is_file()]
         waiting = any(row.state == "wanted" for row in rows)
         failures += [f"a spool is left: {name}" for name in spools if not waiting]
         known = set(await tx.column(Q["objects"]))
