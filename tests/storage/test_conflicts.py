@@ -18,12 +18,13 @@ _CONFLICT = re.compile(r"\bon conflict\b\s*(\(?)", re.IGNORECASE)
 _DERIVED = re.compile(r"\b(md5|sha256|hashtext\w*)\(", re.IGNORECASE)
 _KEYS = re.compile(r"USING \w+ \((.*?)\)(?: NULLS NOT DISTINCT)?(?: WHERE .*)?$")
 
+# No conflict clause can name a constraint that is compared only at the end; who writes such rows takes turns.
 _UNIQUE = """
 select t.relname, pg_get_indexdef(x.indexrelid)
 from pg_index x
 join pg_class t on t.oid = x.indrelid
 join pg_namespace n on n.oid = t.relnamespace
-where x.indisunique and n.nspname = 'public'
+where x.indisunique and x.indimmediate and n.nspname = 'public'
 """
 
 

@@ -192,6 +192,21 @@ async def test_administrators_see_what_gave_up(world: WebWorld) -> None:
 
 
 API_PATHS = {
+    "/api/v1/items/drop",
+    "/api/v1/items/fetch",
+    "/api/v1/items/join",
+    "/api/v1/items/labels",
+    "/api/v1/items/remove",
+    "/api/v1/items/{item_id}/dismiss",
+    "/api/v1/items/{item_id}/labels",
+    "/api/v1/items/{item_id}/retry",
+    "/api/v1/items/{item_id}/separate",
+    "/api/v1/label-rules",
+    "/api/v1/label-rules/try",
+    "/api/v1/label-rules/{rule_id}",
+    "/api/v1/labels",
+    "/api/v1/labels/rename",
+    "/api/v1/labels/restore",
     "/api/v1/items",
     "/api/v1/items/{item_id}",
     "/api/v1/items/{item_id}/contents",
