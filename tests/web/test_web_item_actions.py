@@ -39,6 +39,12 @@ insert into item_alias (old_id, item_id) values (%(old_id)s, %(item_id)s)
 select s.file_name || ' ' || coalesce(c.item_id::text, 'alone') from volume_choice c
 join sighting s on s.id = c.sighting_id order by 1
 
+-- name: list_scans
+select status from scan
+
+-- name: list_touched
+select volume_key from volume_bucket where changed_from is not null
+
 -- name: list_states
 select state from item_file order by 1
 """,
@@ -168,6 +174,16 @@ async def test_files_are_fetched_dropped_and_removed(pack: Pack, way: str) -> No
         assert await pack.column("list_states") == ["dropped", "dropped"]
         assert await act(client, way, (f"{item}/remove", {}), ("/items/remove", body)) < 400
         assert (await client.get(item)).status_code == 404
+
+
+@ways
+async def test_missing_volumes_are_looked_for_again(pack: Pack, way: str) -> None:
+    page = (f"/items/{pack.item_id}/set", {"do": "retry"})
+    async with pack.world.signed_in() as client:
+        assert await act(client, way, page, (f"/items/{pack.item_id}/retry", None)) < 400
+    assert await pack.column("list_scans") == ["QUEUED"]
+    assert await pack.column("list_states") == ["wanted", "wanted"]
+    assert await pack.column("list_touched") == ["part:rar/pack"]
 
 
 async def test_people_are_asked_before_files_are_deleted(pack: Pack) -> None:
