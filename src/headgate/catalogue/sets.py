@@ -96,7 +96,9 @@ async def _lock_files(tx: Tx, item_ids: Sequence[UUID]) -> list[SetFile]:
         await lock_stream(tx, channel_id)
     files = await sets.list_files_of(tx, item_ids)
     if missing := set(item_ids) - {file.item_id for file in files}:
-        raise NotFound(f"{len(missing)} of the items have no file or are gone.")
+        raise NotFound(
+            f"There is no item {min(missing)} with files.", remedy="It may be part of another set by now."
+        )
     unnumbered = [file for file in files if not file.volume_key]
     if unnumbered:
         raise UserError(
