@@ -148,6 +148,8 @@ async def test_a_rate_limit_costs_no_attempt_and_lets_the_slot_rest(fetching: Fe
     await fetching.work()
     assert await fetching.ask_column("taken") == [0]
     assert all(" 0 0 " in line for line in await fetching.ask_column("attempts"))
+    # What only waits keeps no room from others.
+    assert (await fetching.parts.files.room.measure()).promised_bytes == 0
     await fetching.rest(60)
     assert await fetching.states() == ["a.zip stored", "b.zip stored"]
 

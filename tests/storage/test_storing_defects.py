@@ -45,7 +45,9 @@ update blob set unreferenced_since = %(now)s
 select id from blob where id = %(id)s for no key update nowait
 
 -- name: count_waiting
-select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+-- A transaction sees the activity of its first look, unless it forgets that.
+select count(*) from (select pg_stat_clear_snapshot() offset 0) as forgotten, pg_stat_activity
+where datname = current_database() and wait_event_type = 'Lock'
 """,
 )
 

@@ -181,7 +181,7 @@ class Fetcher:
         finally:
             for _, spool in pulled:
                 await spool.close()
-        await self._release(turn, released)
+        await self._release(turn, taken, released)
 
     async def _fetch_one(
         self,
@@ -331,7 +331,11 @@ class Fetcher:
         ]
         return [ending for ending in endings_of if ending is not None]
 
-    async def _release(self, turn: Turn, released: Sequence[ReleasedFile]) -> None:
+    async def _release(
+        self, turn: Turn, taken: Sequence[FetchFile], released: Sequence[ReleasedFile]
+    ) -> None:
+        """Give back what was not stored; room is still promised only to what has begun to come."""
+        begun = {each.sighting_id for each in released if each.spooled_bytes}
         async with turn.job.database.transaction() as tx:
             await file_rows.release_files(
                 tx,
@@ -340,3 +344,4 @@ class Fetcher:
                 machine=self.files.spools.machine,
                 now=self.clock.now(),
             )
+            await self.files.room.release(tx, [file.key for file in taken if file.sighting_id not in begun])
