@@ -46,7 +46,7 @@ async def stream_zip(members: Sequence[ZipMember]) -> AsyncGenerator[bytes, None
     sink = _Sink()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_STORED) as archive:  # type: ignore[call-overload] - only write is needed
         for member, name in zip(members, distinct_names([each.name for each in members]), strict=True):
-            entry = zipfile.ZipInfo(name, max(member.modified_at, _EARLIEST).timetuple()[:6])
+            entry = zipfile.ZipInfo(name, min(max(member.modified_at, _EARLIEST), _LATEST).timetuple()[:6])
             entry.file_size = member.size_bytes
             entry.external_attr = 0o644 << 16
             large = member.size_bytes >= zipfile.ZIP64_LIMIT
@@ -79,4 +79,5 @@ def safe_name(name: str) -> str:
 
 
 _EARLIEST = datetime.fromisoformat("1980-01-02T00:00:00+00:00")
-"""Zips know no earlier time."""
+_LATEST = datetime.fromisoformat("2107-12-30T00:00:00+00:00")
+"""Zips know no other times, and a platform may claim any."""

@@ -84,7 +84,7 @@ def send(
     headers = {
         "content-security-policy": SANDBOX,
         "content-disposition": "inline" if inline else attachment(download.name),
-        "accept-ranges": "bytes",
+        "accept-ranges": "none" if stack else "bytes",
     }
     etag = f'"{download.tag}"' if download.tag else ""
     if etag:
