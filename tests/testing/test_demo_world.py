@@ -96,7 +96,7 @@ async def test_about_one_thing_happens_every_product_minute_or_two() -> None:
 @pytest.mark.parametrize("days", [0, 30])
 def test_scheduled_positions_are_strictly_ordered(days: float) -> None:
     world = demo_at(days)
-    for key in ("forge", "miniatures"):
+    for key in ("forge", "attic"):
         positions = [message.position for message in world.messages(key)]
         assert positions == sorted(set(positions))
         assert all(position % 2 for position in positions)

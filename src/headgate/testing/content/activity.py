@@ -13,6 +13,7 @@ from datetime import datetime
 from headgate.kernel.randomness import Randomness
 from headgate.testing.content.content import Generated, Shape
 from headgate.testing.content.seeds import derive, derive_seed
+from headgate.testing.content.themes import MAKERS
 from headgate.testing.platform.profiles import Profile
 from headgate.testing.platform.streams.positions import PositionScale, to_ms
 from headgate.testing.platform.streams.rows import Row
@@ -125,14 +126,14 @@ class Activity:
         seed = choices.bits(60)
         if choices.chance(_REPOST_CHANCE):
             favourite = derive_seed(self.seed, "favourite", choices.below(_FAVOURITES))
-            yield self._row(choices, at_ms, Generated("archive", favourite, self.theme), topic)
+            yield self._row(choices, at_ms, self._content("archive", favourite, topic), topic)
         elif choices.chance(0.08):
             yield from self._make_many(choices, "picture", at_ms, topic, seed, count=2 + choices.below(5))
         elif choices.chance(0.05):
             yield from self._make_many(choices, "part", at_ms, topic, seed, count=2 + choices.below(12))
         else:
             singles = (*_SINGLES, *_MODELS) if self.theme == "prints" else _SINGLES
-            content = Generated(choices.choice(singles), seed, self.theme)
+            content = self._content(choices.choice(singles), seed, topic)
             row = self._row(choices, at_ms, content, topic)
             _schedule_changes(choices, row)
             yield row
@@ -142,10 +143,14 @@ class Activity:
     ) -> Iterator[Row]:
         """Make an album, or a multi-part set, which spans albums of at most ten."""
         for part in range(1, count + 1):
-            row = self._row(choices, at_ms, Generated(shape, seed, self.theme, part, count), topic)
+            row = self._row(choices, at_ms, self._content(shape, seed, topic, part=part, parts=count), topic)
             row.album = f"{seed}-{(part - 1) // 10}"
             yield row
             at_ms += 1_000 + choices.below(4_000)
+
+    def _content(self, shape: Shape, seed: int, topic: str, *, part: int = 0, parts: int = 0) -> Generated:
+        """Return what a message holds; a topic with a maker's name has what that maker made."""
+        return Generated(shape, seed, self.theme, part, parts, topic if topic in MAKERS else "")
 
     def _row(self, choices: Randomness, at_ms: int, content: Generated, topic: str) -> Row:
         # Scheduled messages have odd positions and posted ones even, so that they never meet.
@@ -167,6 +172,6 @@ def _schedule_changes(choices: Randomness, row: Row) -> None:
     if choices.chance(0.04):
         row.edited_ms = row.arrived_ms + 30_000 + choices.below(LOOK_BACK_MS // 2)
         gained = "archive" if content.shape == "text" else content.shape
-        row.edited_content = Generated(gained, content.seed ^ 1, content.theme)
+        row.edited_content = Generated(gained, content.seed ^ 1, content.theme, maker=content.maker)
     if choices.chance(0.02):
         row.deleted_ms = row.arrived_ms + 60_000 + choices.below(LOOK_BACK_MS // 2)

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from headgate.kernel.randomness import Randomness
-from headgate.testing.content import archives, models, pictures
+from headgate.testing.content import archives, clips, models, pictures
 from headgate.testing.content.seeds import derive, derive_seed
-from headgate.testing.content.themes import AUTHORS, THEMES, Theme, chat_line, credits_of, note_on
+from headgate.testing.content.themes import (
+    AUTHORS,
+    THEMES,
+    Theme,
+    chat_line,
+    credited_to,
+    credits_of,
+    note_on,
+)
 
 Shape = Literal["text", "link", "picture", "clip", "document", "archive", "part", "model"]
 SHAPES: tuple[Shape, ...] = ("text", "link", "picture", "clip", "document", "archive", "part")
@@ -35,17 +44,19 @@ class Generated:
     theme: str = "prints"
     part: int = 0
     parts: int = 0
+    maker: str = ""
+    """Who made it, where the place of the message says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimFile:
-    """A file of a message: bytes given by a test, or those of a generated message."""
+    """A file of a message: bytes given by a test, those of a generated message, or made when asked for."""
 
     name: str
     mime_type: str
     size_bytes: int
     content_id: str
-    content: bytes | Generated
+    content: bytes | Generated | Callable[[], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,11 @@ def file_of(name: str, content: bytes, *, mime_type: str = "application/octet-st
     return SimFile(name, mime_type, len(content), content_id, content)
 
 
+def made_file(name: str, make: Callable[[], bytes], *, size_bytes: int) -> SimFile:
+    """Return a file whose bytes are made anew for each download, because it is large."""
+    return SimFile(name, "application/octet-stream", size_bytes, f"m{derive_seed(0, name):016x}", make)
+
+
 def write_out(content: Content) -> WrittenContent:
     """Return the message in full."""
     return content if isinstance(content, WrittenContent) else _write(content)
@@ -76,7 +92,9 @@ def write_out(content: Content) -> WrittenContent:
 
 def file_bytes(file: SimFile) -> bytes:
     """Return the bytes of a file, making them if they are generated."""
-    return file.content if isinstance(file.content, bytes) else _make_bytes(file.content)
+    if isinstance(file.content, bytes):
+        return file.content
+    return _make_bytes(file.content) if isinstance(file.content, Generated) else file.content()
 
 
 @lru_cache(maxsize=2048)
@@ -84,6 +102,7 @@ def _write(content: Generated) -> WrittenContent:
     choices = derive(content.seed, "text")
     theme = THEMES[content.theme]
     title = theme.title(choices)
+    title = credited_to(title, content.maker) if content.maker else title
     author = choices.choice(AUTHORS)
     if content.shape == "text":
         return WrittenContent(text=chat_line(choices), author=author)
@@ -155,7 +174,7 @@ def _size_bytes(content: Generated) -> int:
         case "picture":
             return pictures.MIN_BYTES + extra % 40_000
         case "clip":
-            return 20_000 + extra % 120_000
+            return clips.MIN_BYTES + extra % 120_000
         case "document":
             return 4_000 + extra % 30_000
         case "part":
@@ -173,7 +192,7 @@ def _make_bytes(content: Generated) -> bytes:
         case "picture":
             return pictures.build_picture(derive_seed(content.seed, content.part), size_bytes=size_bytes)
         case "clip":
-            return _clip(content.seed, size_bytes)
+            return clips.build_clip(content.seed, size_bytes=size_bytes)
         case "document":
             return _PDF.ljust(size_bytes, b"\n")
         case "part":
@@ -220,13 +239,6 @@ def _members(content: Generated) -> list[archives.Member]:
 def _noise(choices: Randomness) -> bytes:
     size_bytes = 1 + choices.below(_MEMBER_BYTES)
     return choices.bits(8 * size_bytes).to_bytes(size_bytes, "big")
-
-
-def _clip(seed: int, size_bytes: int) -> bytes:
-    """Return a file that begins as MP4 does; nobody plays it."""
-    box = b"\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom"
-    body_bytes = size_bytes - len(box)
-    return box + derive(seed, "clip").bits(8 * body_bytes).to_bytes(body_bytes, "big")
 
 
 _PDF = (

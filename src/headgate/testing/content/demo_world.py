@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 from headgate.kernel.clock import Clock
 from headgate.testing.content.activity import PostingPace
 from headgate.testing.content.seeds import derive_seed
+from headgate.testing.content.showpieces import list_showpieces
+from headgate.testing.content.themes import MAKERS
 from headgate.testing.platform.places import Chapters
 from headgate.testing.platform.profiles import Profile, telegram_like
 from headgate.testing.platform.world import World
@@ -20,10 +22,8 @@ ACCOUNTS = ("atlas", "beacon")
 _HISTORY = timedelta(days=45)
 _KEPT_CALLS = 10_000
 
-_TOPICS = (
-    "General", "Releases", "Dragons & Beasts", "Terrain", "Townsfolk", "Vehicles", "Busts", "Print Settings",
-    "Requests", "Finished Prints", "Free of the Month", "Archive",
-)  # fmt: skip
+_TOPICS = ("General", "Announcements", "Requests", *MAKERS)
+"""Collections have a topic for each maker."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,10 @@ def build_demo_world(seed: int, clock: Clock, *, opened_at: datetime | None = No
         world.add_account(account)
     for place in _PLACES:
         _add_place(world, place, opened_at)
+    for piece in list_showpieces():
+        posted_at = opened_at + piece.after
+        deleted_at = posted_at + piece.deleted_after if piece.deleted_after else None
+        world.post_at(piece.stream, piece.content, at=posted_at, album=piece.album, deleted_at=deleted_at)
     for key, title, hours in _LISTINGS:
         chapters = Chapters(derive_seed(seed, key), opened_at - _HISTORY, timedelta(hours=hours))
         world.add_listing(key, title=title, chapters=chapters)
@@ -78,8 +82,13 @@ def build_demo_world(seed: int, clock: Clock, *, opened_at: datetime | None = No
 
 
 def _demo_profile() -> Profile:
-    """Return a platform that lags and lapses as the real ones do, but lets a demo read without floods."""
-    return telegram_like.but(name="demo", flood_per_minute={}, link_life_s=None, latency_s=0.05)
+    """Return a platform that lags and lapses as the real ones do, but lets a demo read without floods.
+
+    Files up to a chunk come at once, larger ones slowly enough to be watched.
+    """
+    return telegram_like.but(
+        name="demo", flood_per_minute={}, link_life_s=None, latency_s=0.05, chunk_bytes=2**20, chunk_s=0.75
+    )
 
 
 def _add_place(world: World, place: _Place, opened_at: datetime) -> None:

@@ -14,11 +14,13 @@ MIN_BYTES = 24_000
 _MAX_COMMENT = 60_000
 
 
-def build_picture(seed: int, *, size_bytes: int, width: int = 480, height: int = 360) -> bytes:
+def build_picture(
+    seed: int, *, size_bytes: int, width: int = 480, height: int = 360, sun_shift: int = 0
+) -> bytes:
     """Return a JPEG: hills under a sky in the colours of the seed."""
     choices = derive(seed, "picture")
     picture = _sky(choices, width, height)
-    _draw_hills(ImageDraw.Draw(picture), choices, width, height)
+    _draw_hills(ImageDraw.Draw(picture), choices, width, height, sun_shift)
     buffer = io.BytesIO()
     picture.save(buffer, "JPEG", quality=70)
     return _padded(buffer.getvalue(), size_bytes)
@@ -34,9 +36,11 @@ def _sky(choices: Randomness, width: int, height: int) -> Image.Image:
     return picture
 
 
-def _draw_hills(draw: ImageDraw.ImageDraw, choices: Randomness, width: int, height: int) -> None:
+def _draw_hills(
+    draw: ImageDraw.ImageDraw, choices: Randomness, width: int, height: int, sun_shift: int
+) -> None:
     radius = 12 + choices.below(30)
-    sun = (choices.below(width), choices.below(height // 2))
+    sun = (choices.below(width) + sun_shift, choices.below(height // 2))
     draw.ellipse((sun[0] - radius, sun[1] - radius, sun[0] + radius, sun[1] + radius), fill=(255, 240, 200))
     for layer in range(4):
         base = height * (5 + layer) // 10

@@ -20,19 +20,15 @@ _FIGURES = (
     "Dragon", "Golem", "Harbour Crane", "Knight", "Lighthouse", "Mimic Chest", "Owlbear", "Planter", "Raven",
     "Ruined Gate", "Sea Serpent", "Siege Tower", "Tavern", "Toolbox", "Treant", "Watchtower", "Windmill",
 )  # fmt: skip
-_MAKERS = (
-    "Kestrel Forge",
-    "Paper Lantern",
-    "Old Growth Studio",
-    "Hexbolt Minis",
-    "Tidal Works",
-    "Loam & Ash",
-)
+MAKERS = (
+    "Kestrel Forge", "Paper Lantern", "Old Growth Studio", "Hexbolt Minis", "Tidal Works", "Loam & Ash",
+    "Salt & Iron", "Nightjar Miniatures", "Copperleaf",
+)  # fmt: skip
 _PLACES = (
     "Lofoten", "Cinque Terre", "Kyoto Backstreets", "Atacama", "Isle of Skye", "Dolomites", "Hoi An",
     "Faroe Cliffs", "Old Lisbon", "Saxon Switzerland", "Patagonia", "Snowdonia", "Bukhara", "Valparaíso",
 )  # fmt: skip
-_LIGHTS = ("at Dawn", "in Fog", "after Rain", "by Night", "in Late Summer", "under Snow", "at Blue Hour")
+_LIGHTS = ("at Dawn", "in Fog", "after Rain", "at Night", "in Late Summer", "under Snow", "at Blue Hour")
 _COMICS = (
     "The Cartographer's Daughter", "Nine Lanterns", "Salt Road", "Clockwork Orchard", "Below the Weir",
     "Station Aster", "Paper Foxes", "The Last Ferryman", "Moth & Ember", "Undertow",
@@ -71,7 +67,7 @@ class Theme:
 
 
 def _print_title(choices: Randomness) -> str:
-    return f"{choices.choice(_ADJECTIVES)} {choices.choice(_FIGURES)} – {choices.choice(_MAKERS)}"
+    return f"{choices.choice(_ADJECTIVES)} {choices.choice(_FIGURES)} – {choices.choice(MAKERS)}"
 
 
 def _print_member(choices: Randomness, n: int) -> str:
@@ -141,6 +137,12 @@ _TAGS = {
 }
 
 
+def credited_to(title: str, maker: str) -> str:
+    """Return the title of a print as that of another maker; other titles name none."""
+    name, dash, _ = title.rpartition(" – ")
+    return f"{name}{dash}{maker}" if dash else title
+
+
 def chat_line(choices: Randomness) -> str:
     return choices.choice(_CHAT)
 
@@ -153,6 +155,6 @@ def note_on(choices: Randomness, *, theme: Theme, title: str) -> str:
 def credits_of(choices: Randomness, *, theme: Theme, title: str) -> str:
     """Return who made a thing and what it is about, as some people add to what they post."""
     named = title.rpartition(" – ")[2]
-    maker = f"\nCreator: {named}" if named in _MAKERS and choices.chance(0.6) else ""
+    maker = f"\nCreator: {named}" if named in MAKERS and choices.chance(0.6) else ""
     tags = sorted({choices.choice(_TAGS[theme.name]) for _ in range(3)}) if choices.chance(0.5) else []
     return maker + ("\n" + " ".join(f"#{tag}" for tag in tags) if tags else "")

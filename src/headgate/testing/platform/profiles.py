@@ -85,7 +85,7 @@ class Profile:
     """An upload takes so much longer than other calls."""
     chunk_bytes: int = 16_384
     chunk_s: float = 0.0
-    """A chunk of a download takes so long."""
+    """Between two chunks of a download, so much time passes."""
     ranges: bool = True
     """A download can begin at any offset."""
     exact_sizes: bool = True

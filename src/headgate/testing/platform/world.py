@@ -100,6 +100,26 @@ class World(PlatformState):
         row.reply_to = self.row(stream, reply_to).position
         return self.tell(row)
 
+    def post_at(
+        self,
+        stream: str,
+        content: Content,
+        *,
+        at: datetime,
+        album: str = "",
+        deleted_at: datetime | None = None,
+    ) -> None:
+        """Post at a time of its own, before or after now; within a stream, times only grow."""
+        target, at_ms = self.stream(stream), to_ms(at)
+        row = self._row(target, at_ms, content, album=album)
+        target.posted.append(row)
+        if at_ms > self.now_ms:
+            self.timeline.plan(Happening("message", stream, row, at_ms))
+        if deleted_at is not None:
+            row.deleted_ms = to_ms(deleted_at)
+            if row.deleted_ms > self.now_ms:
+                self.timeline.plan(Happening("delete", stream, row, row.deleted_ms))
+
     def post_set(
         self, stream: str, *, parts: int, topic: str = "", theme: str = "prints", albums: bool = True
     ) -> list[Message]:

@@ -16,7 +16,7 @@ async def chunks_of(
     if offset and not profile.ranges:
         raise SimBadRequest("a download begins at 0 here")
     for start in range(offset, len(content), profile.chunk_bytes):
-        if profile.chunk_s:
+        if profile.chunk_s and start > offset:
             await world.clock.sleep(profile.chunk_s)
         yield content[start : start + profile.chunk_bytes]
         if world.on_point is not None:
