@@ -62,6 +62,13 @@ union all
 select format('a name is still to be assembled: %s', volume_key) from volume_bucket
 where changed_from is not null
 union all
+select format('something of channel %s is still to be labelled', channel_id)
+from (select channel_id from label_queue union select channel_id from label_sweep) as unlabelled
+union all
+select format('item %s was never labelled', i.id) from item i
+where not exists (select from labelled_item l where l.item_id = i.id)
+  and exists (select from sighting s where s.item_id = i.id)
+union all
 select format('a scan is left: %s of %s', s.status, c.key) from scan s join channel c on c.id = s.channel_id
 where s.status in ('QUEUED', 'RUNNING')
 union all
