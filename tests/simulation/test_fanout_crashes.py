@@ -1,4 +1,4 @@
-"""Senders that die: at every await of a small run in turn, and at random; the platform's log is the judge.
+"""Senders that die: at every point of a small run in turn, and at random; the platform's log is the judge.
 
 No part arrives twice under any kind of deduplication, none is lost but as uncertain where the platform cannot
 tell, the pace is kept across the restart, and it goes on soon. More seeds: `headgate sim --what fanout`.

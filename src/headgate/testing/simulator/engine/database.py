@@ -41,13 +41,15 @@ def count_statements(statements: int) -> None:
 class StagedTx(Tx):
     """A transaction in which the process can die at each statement."""
 
-    def __init__(self, connection: Connection, stage: Stage) -> None:
+    def __init__(self, connection: Connection, stage: Stage, *, whole: bool = True) -> None:
         super().__init__(connection)
         self._stage = stage
+        self._whole = whole
+        """Its statements are done together or not at all."""
 
     async def _reach(self, query: Query) -> None:
         count_statements(1)
-        await self._stage.point(query.name, switch=False)
+        await self._stage.point(query.name, switch=False, undone=self._whole)
 
     async def execute(self, query: Query, /, **parameters: Any) -> int:
         await self._reach(query)
@@ -103,7 +105,7 @@ class StagedDatabase(Database):
                 # Its beginning and its end.
                 count_statements(2)
                 yield StagedTx(tx.connection, self._stage)
-                await self._stage.point("before commit", switch=False)
+                await self._stage.point("before commit", switch=False, undone=True)
                 if self._stage.loses_connection():
                     self._lines.cut(tx.connection)
                     raise DatabaseAway("the connection was lost before the commit")
@@ -117,7 +119,7 @@ class StagedDatabase(Database):
         self._stage.hold()
         try:
             async with super().autocommit() as tx:
-                yield StagedTx(tx.connection, self._stage)
+                yield StagedTx(tx.connection, self._stage, whole=False)
         finally:
             self._stage.release()
         await self._after_commit()

@@ -95,7 +95,7 @@ class Stage:
         self.points = 0
         self.crashes = 0
         self.risky_points = 0
-        """Those at which a process can die."""
+        """Those at which a process can die and leave something else than at the one before."""
         self.crash_at: int | None = None
         """The risky point at which whoever comes to it dies."""
         self.job_points = 0
@@ -148,14 +148,18 @@ class Stage:
         self._note(f"clock {by_s}")
         await self._tell_time(self.now())
 
-    async def point(self, label: str, *, switch: bool = True) -> None:
-        """Let the director choose; without `switch` the actor can only die here (inside a transaction)."""
+    async def point(self, label: str, *, switch: bool = True, undone: bool = False) -> None:
+        """Let the director choose; without `switch` the actor can only die here (inside a transaction).
+
+        `undone` says that a death here leaves what one at the beginning of its transaction leaves: nobody
+        else went on since, and the server undoes the rest. Plays die there by chance, and never by number.
+        """
         troupe = CURRENT.get()
         if troupe is None:
             return
         self.points += 1
         self._note(f"{troupe.name} {label}")
-        self._endanger(troupe)
+        self._endanger(troupe, undone=undone)
         if switch or troupe.crashed:
             await self._wait(WaitingActor(troupe, _cue(), label))
 
@@ -215,12 +219,13 @@ class Stage:
         troupe.left += [waiting.cue for waiting in self._waiting.values() if waiting.troupe is troupe]
         self._waiting = {n: waiting for n, waiting in self._waiting.items() if waiting.troupe is not troupe}
 
-    def _endanger(self, troupe: Troupe) -> None:
+    def _endanger(self, troupe: Troupe, *, undone: bool) -> None:
         if troupe.safe:
             return
-        self.risky_points += 1
-        self.job_points += AT_WORK.get()
-        if self.choices.chance(self.perils.crash) or self._is_last_point():
+        if not undone:
+            self.risky_points += 1
+            self.job_points += AT_WORK.get()
+        if self.choices.chance(self.perils.crash) or (not undone and self._is_last_point()):
             troupe.crashed = True
             self._freed.set()
             self.crashes += 1
