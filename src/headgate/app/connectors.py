@@ -14,6 +14,7 @@ from headgate.kernel.settings import Settings
 CONNECTORS: Mapping[str, tuple[str, ...]] = {
     "feeds": ("feedparser", "httpx"),
     "mangadex": ("httpx",),
+    "folder": (),
 }
 """The folders under `connectors`, each with a `connect` function, and the libraries they need."""
 

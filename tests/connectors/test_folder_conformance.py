@@ -1,0 +1,79 @@
+"""The connector of folders passes the conformance suite on real folders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from headgate.connectors.folder import FolderConnector
+from headgate.connectors.folder.errors import FileChanging, FileVanished, FolderAway, FolderUnknown
+from headgate.connectors.protocol import Link
+from headgate.domain.errors import Absent, Gone, Malformed, Transient, WorkError
+from headgate.domain.streams.messages import Message
+from headgate.kernel.clock import RealClock
+from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
+
+pytestmark = pytest.mark.once
+
+
+class FoldersUnderTest(ConnectorUnderTest):
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.connector = FolderConnector(place / "data", RealClock(), own_folders=[place / "data"])
+        self.account = "local"
+
+    async def open(self) -> None:
+        self.link: Link = await self.reopen()
+
+    async def reopen(self) -> Link:
+        return await self.connector.open(self.account, {})
+
+    async def pause(self) -> None:
+        """Nothing is under way between two calls."""
+
+    async def settle(self) -> None:
+        """A file is there as soon as it is written."""
+
+    async def make_stream(self, count: int) -> str:
+        folder = self.place / f"folder{len(list(self.place.iterdir()))}"
+        folder.mkdir()
+        for number in range(count):
+            (folder / f"{number}.{'png' if number % 3 else 'zip'}").write_bytes(b"x" * number)
+        return str(folder)
+
+    async def post(self, stream: str, *, text: str) -> Message:
+        return await self.post_file(stream, name=f"{text}.txt", mime_type="text/plain", content=text.encode())
+
+    async def post_file(self, stream: str, *, name: str, mime_type: str, content: bytes) -> Message:
+        (Path(stream) / name).write_bytes(content)
+        await self.link.heads([stream])
+        message = await self.link.message(stream, name)
+        assert message is not None
+        return message
+
+    async def delete(self, stream: str, key: str) -> None:
+        (Path(stream) / key).unlink()
+
+    def library_errors(self) -> Sequence[tuple[BaseException, type[WorkError]]]:
+        return [
+            (FileNotFoundError(), Gone),
+            (PermissionError(13, "x"), Malformed),
+            (OSError(5, "Input/output error"), Transient),
+            (FolderUnknown("x"), Gone),
+            (FolderAway("x"), Absent),
+            (FileVanished("x"), Gone),
+            (FileChanging("x"), Transient),
+        ]
+
+
+@pytest.fixture
+async def under_test(tmp_path: Path) -> FoldersUnderTest:
+    folders = FoldersUnderTest(tmp_path)
+    await folders.open()
+    return folders
+
+
+class TestFolders(ConnectorConformance):
+    """Everything that the manifest claims."""
