@@ -44,6 +44,9 @@ COMMANDS = {
     "channel": Command(
         "headgate.cli.channel.channel:app", "Follow channels; scan and configure them.", FOLLOW
     ),
+    "import": Command(
+        "headgate.cli.files.importing:import_folder", "Import a folder of files, or its new files.", FOLLOW
+    ),
     "explain": Command(
         "headgate.cli.channel.explain:explain", "Explain the state of a channel or series.", FOLLOW
     ),
