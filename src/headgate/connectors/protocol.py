@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from headgate.domain.errors import WorkError
 from headgate.domain.listings.listings import Listed, Swept
@@ -223,6 +223,18 @@ class Link(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class PlacingLink(Protocol):
+    """A link whose files are on this machine and can be read where they lie."""
+
+    in_place: bool
+    """Whether they are; otherwise they are copied."""
+
+    async def place(self, stream: str, *, message_key: str) -> str | None:
+        """Return the object name of a file (`domain.library.places`); None if it is to be copied."""
+        ...
 
 
 class Connector(Protocol):

@@ -69,6 +69,11 @@ def _print_backup(folder: BackupFolder, done: BackedUp) -> None:
         f" {count_of(backup.files, 'file')} ({size_text(backup.size_bytes)}), verified;"
         f" {size_text(done.copied_bytes)} were new."
     )
+    if done.in_place:
+        typer.echo(
+            f"Not in the backup: {count_of(done.in_place, 'file')} imported in place. Back up their folders"
+            " yourself."
+        )
     if done.removed:
         typer.echo(f"Removed older backups: {', '.join(done.removed)}.")
     if backup.damaged:

@@ -50,6 +50,9 @@ class ImportReport:
 def import_folder(
     folder: Annotated[Path, typer.Argument(help="The folder to import, with everything below it.")],
     *,
+    in_place: Annotated[
+        bool, typer.Option("--in-place", help="Leave files where they are instead of copying them.")
+    ] = False,
     title: Annotated[str, typer.Option(help="Title of the channel; else the folder's name.")] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -64,7 +67,7 @@ def import_folder(
     reports: list[ImportReport] = []
 
     async def work() -> None:
-        reports.append(await _import(load_settings(), folder, title=title))
+        reports.append(await _import(load_settings(), folder, title=title, in_place=in_place))
 
     run_quickly(work())
     (report,) = reports
@@ -78,7 +81,7 @@ def import_folder(
         raise typer.Exit(FAILED)
 
 
-async def _import(settings: Settings, folder: Path, *, title: str) -> ImportReport:
+async def _import(settings: Settings, folder: Path, *, title: str, in_place: bool) -> ImportReport:
     from headgate.app.connectors import load_connectors
     from headgate.app.import_work import own_folders, work_on_import
     from headgate.app.parts import open_parts
@@ -103,7 +106,13 @@ async def _import(settings: Settings, folder: Path, *, title: str) -> ImportRepo
             settings, url, clock=clock, connectors=connectors, name="headgate import"
         ) as parts:
             started = await start_import(
-                parts.database, folder, own_folders=own, title=title, ids=parts.ids, clock=parts.clock
+                parts.database,
+                folder,
+                own_folders=own,
+                title=title,
+                in_place=in_place,
+                ids=parts.ids,
+                clock=parts.clock,
             )
             stop = stop_on_signals()
             with _shown() as show:

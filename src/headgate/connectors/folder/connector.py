@@ -1,4 +1,4 @@
-"""The connector of folders: no login, no pace, one account for all folders of the machine."""
+"""The connector of folders: no login, no pace, an account for folders to copy and one for others."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from headgate.connectors.folder.errors import classify
 from headgate.connectors.folder.link import MAX_PAGE, FolderLink
 from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest, Question, SignedIn
 from headgate.domain.errors import WorkError
+from headgate.domain.library.places import IN_PLACE
 from headgate.kernel.clock import Clock
 
 PLATFORM = "folder"
@@ -49,7 +50,8 @@ class FolderConnector(Connector):
         """Do nothing: a folder knows no sessions."""
 
     async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
-        return FolderLink(self._data_dir, self._clock, own_folders=self._own_folders)
+        in_place = account == IN_PLACE
+        return FolderLink(self._data_dir, self._clock, own_folders=self._own_folders, in_place=in_place)
 
     def host_of(self, listing: str) -> str:
         return ""

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 from headgate.connectors.folder.errors import FileChanging, FileVanished, FolderAway, FolderUnknown
@@ -16,6 +17,7 @@ from headgate.connectors.folder.walking import FoundFile, to_file, walk_tree
 from headgate.connectors.listing_link import ListingLink
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.file_types import type_by_name
+from headgate.domain.library.places import Place
 from headgate.domain.streams.coverage import proven_span
 from headgate.domain.streams.messages import Attachment, Head, Lens, Message, Page, Span
 from headgate.kernel.clock import Clock, utc_from_timestamp
@@ -33,10 +35,13 @@ class FolderLink(ListingLink):
 
     platform = "A folder"
 
-    def __init__(self, data_dir: Path, clock: Clock, *, own_folders: Sequence[Path]) -> None:
+    def __init__(
+        self, data_dir: Path, clock: Clock, *, own_folders: Sequence[Path], in_place: bool = False
+    ) -> None:
         self._data_dir = data_dir
         self._clock = clock
         self._own_folders = own_folders
+        self.in_place = in_place
 
     async def discover(self) -> Sequence[FoundChannel]:
         return await asyncio.to_thread(self._discover)
@@ -63,7 +68,7 @@ class FolderLink(ListingLink):
         )
         exhausted = len(files) < asked
         return Page(
-            tuple(map(to_message, files)),
+            tuple(to_message(file, in_place=self.in_place) for file in files),
             proven=proven,
             bookmark="" if exhausted else str(files[-1].position),
             exhausted=exhausted,
@@ -71,7 +76,13 @@ class FolderLink(ListingLink):
 
     async def message(self, stream: str, key: str) -> Message | None:
         file = await asyncio.to_thread(self._look_again, stream, key)
-        return None if file is None else to_message(file)
+        return None if file is None else to_message(file, in_place=self.in_place)
+
+    async def place(self, stream: str, *, message_key: str) -> str | None:
+        if not self.in_place:
+            return None
+        file = await asyncio.to_thread(self._find, stream, message_key)
+        return Place(_join(stream, file.path), file.size_bytes, file.mtime_ns, file.inode).name
 
     async def download(
         self, stream: str, *, message_key: str, attachment_key: str, offset: int = 0
@@ -138,15 +149,17 @@ class FolderLink(ListingLink):
         return (self._clock.now() - _EPOCH) // timedelta(microseconds=1)
 
 
-def to_message(file: IndexedFile) -> Message:
+def to_message(file: IndexedFile, *, in_place: bool = False) -> Message:
     """Return a file as the message that it is.
 
     Volumes of one name in two folders are two sets, so the folder stands for the author. A changed content
-    shows in a parameter of the type: its size may be the same.
+    shows in a parameter of the type: its size may be the same. So does the path of content that is not
+    copied: a file that was moved has to be found again.
     """
     folder, name = split_path(file.path)
     shown = show_path(name)
     version = f"; version={file.version}" if file.version > 1 else ""
+    version += f"; place={sha256(file.path).hexdigest()[:16]}" if in_place else ""
     return Message(
         position=file.position,
         key=file.key,

@@ -27,6 +27,7 @@ from headgate.storage.backup.folder import (
     BackupFolder,
     FullBackup,
     StoredObject,
+    count_placed,
     hash_file,
     read_objects,
     read_store_id,
@@ -76,6 +77,8 @@ class BackedUp:
     copied_bytes: int
     removed: list[str]
     """Older backups that gave way."""
+    in_place: int = 0
+    """Files that were imported in place, and are not in the backup."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,8 @@ async def back_up(
         )
         folder.write(backup)
         removed = await _remove_old(folder, keep=keep)
-    return BackedUp(backup, copied.copied, copied.copied_bytes, removed)
+    in_place = await asyncio.to_thread(count_placed, dump)
+    return BackedUp(backup, copied.copied, copied.copied_bytes, removed, in_place)
 
 
 async def _remove_old(folder: BackupFolder, *, keep: int) -> list[str]:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import UserError
+from headgate.domain.library.places import IN_PLACE
 from headgate.domain.text import MAX_TITLE_LENGTH, is_key, typed_text
 from headgate.intake.channels import requests
 from headgate.intake.channels.discovery import follow
@@ -26,7 +27,8 @@ from headgate.storage.events import Event, publish
 from headgate.storage.library.imports import ImportedFolder, list_folders, retry_files
 
 PLATFORM = "folder"
-ACCOUNT = "local"
+COPIED = "local"
+"""The account of folders whose files are copied."""
 PAGE = 1000
 """Files that are listed at once."""
 
@@ -51,18 +53,21 @@ async def start_import(
     *,
     own_folders: Sequence[Path],
     title: str = "",
+    in_place: bool = False,
     ids: Ids,
     clock: Clock,
 ) -> StartedImport:
     """Make a folder a channel, if it is none, and ask for a scan; what failed before is tried again.
 
+    Files of a folder `in_place` are not copied. The account that reads a folder tells which it is.
     Requests lock jobs before settings, so each step has a transaction of its own.
     """
     path = check_folder(folder, own_folders=own_folders)
     now = clock.now()
+    name = IN_PLACE if in_place else COPIED
     async with database.transaction() as tx:
         account_id = await upsert_account(
-            tx, ids.new(), platform=PLATFORM, name=ACCOUNT, established=True, now=now
+            tx, ids.new(), platform=PLATFORM, name=name, established=True, now=now
         )
         channel, new = await _follow_folder(tx, path, account_id, title=title, ids=ids, now=now)
     async with database.transaction() as tx:
@@ -113,6 +118,12 @@ async def _follow_folder(
     known = {folder.key: folder for folder in await list_folders(tx)}
     before = known.pop(str(path), None)
     _refuse_overlap(path, list(known.values()))
+    if before is not None and before.reader_id != account_id:
+        raise UserError(
+            f"{path} is imported already, {'in place' if before.in_place else 'as copies'}.",
+            remedy="Import it the same way, or remove its channel first.",
+            field="in_place",
+        )
     shown = typed_text(title, max_length=MAX_TITLE_LENGTH) or (before.title if before else path.name or "/")
     whose = Whose(account_id, PLATFORM, "")
     await forget_removed(tx, [str(path)], whose)

@@ -68,7 +68,7 @@ class Download:
                 attachment_key=file.attachment_key,
                 offset=spool.length,
             )
-            async with _closing(chunks):
+            async with closing(chunks):
                 async for chunk in chunks:
                     await spool.append(chunk)
                     self.turn.bytes += len(chunk)
@@ -111,7 +111,7 @@ class Download:
 
 
 @asynccontextmanager
-async def _closing(chunks: AsyncIterator[bytes]) -> AsyncGenerator[None, None]:
+async def closing(chunks: AsyncIterator[bytes]) -> AsyncGenerator[None, None]:
     """Close a download that is left in the middle."""
     try:
         yield

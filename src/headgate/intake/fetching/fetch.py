@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from headgate.connectors.protocol import PlacingLink
 from headgate.domain.errors import AccountTrouble, Elsewhere, Gone, RateLimited, Transient, WorkError
 from headgate.domain.pacing import UnknownLane
 from headgate.intake.fetching import endings
 from headgate.intake.fetching.download import Download, NotOurs
+from headgate.intake.fetching.placing import Interrupted, PlaceReader, complete_placed
 from headgate.intake.fetching.storing import complete, link_known, store
 from headgate.intake.fetching.turns import SlotKey, Turn
 from headgate.intake.streams.refetch import Failed, NobodyCan, Refetched, SingleMessages
@@ -199,6 +201,8 @@ class Fetcher:
             if file.failed_before and not await self._refresh(turn, file):
                 released.append(endings.keep_for_later(file, spooled=spooled, now=self.clock.now()))
                 return
+            if await self._place(turn, file, released):
+                return
             room_keys = () if reserved else await self._reserve(turn, file)
             spool = await self.files.spools.open(file.key, version=file.source)
             download = Download(self.links, self.files, self.clock, turn.job.database, turn, file, room_keys)
@@ -224,6 +228,23 @@ class Fetcher:
         finally:
             if spool is not None:
                 await spool.close()
+
+    async def _place(self, turn: Turn, file: FetchFile, released: list[ReleasedFile]) -> bool:
+        """Read a file where it lies, if it is not to be copied; false if it is to be downloaded."""
+        link = await self.links.link(turn.account)
+        if not (isinstance(link, PlacingLink) and link.in_place):
+            return False
+        try:
+            async with self.links.call(turn.account, "download") as link:
+                content = await PlaceReader(link, turn, self.clock, self.ids).read(file)
+        except Interrupted:
+            released.append(endings.keep_place(file, spooled=0, now=self.clock.now()))
+            return True
+        if content is None:
+            return False
+        now = self.clock.now()
+        await complete_placed(turn.job.database, [(file, content)], taken_by=turn.taken_by, now=now)
+        return True
 
     async def _end(
         self, turn: Turn, file: FetchFile, error: WorkError | StoreTrouble, *, spooled: int

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from headgate.domain.errors import UserError
+from headgate.domain.library.places import is_place
 from headgate.storage.backup.file import read_manifest, read_table
 from headgate.storage.blobs.store import is_object_name
 from headgate.storage.embedded.locks import try_lock
@@ -155,6 +156,15 @@ def find_backup(path: Path) -> tuple[BackupFolder, FullBackup]:
     return BackupFolder(path), backups[0]
 
 
+def count_placed(dump: Path) -> int:
+    """Return how many files the rows of a dump leave where they lie: no backup has them."""
+    table = read_manifest(dump).tables.get("blob")
+    if table is None:
+        return 0
+    place = table.columns.index("object_name")
+    return sum(is_place(line.split("\t")[place]) for line in _lines(dump))
+
+
 def read_objects(dump: Path) -> Iterator[StoredObject]:
     """Go through the objects that the rows of a dump name."""
     table = read_manifest(dump).tables.get("blob")
@@ -164,6 +174,9 @@ def read_objects(dump: Path) -> Iterator[StoredObject]:
     for line in _lines(dump):
         cells = line.split("\t")
         name, sha256, size_bytes = (cells[place] for place in places)
+        if is_place(name):
+            # It lies in a folder of its owner's, which no backup of ours touches.
+            continue
         # A name out of a file must never lead anywhere else.
         if not is_object_name(name) or sha256 != f"\\\\x{name[3:67]}":
             raise UserError(f"The backup names a file in a way that Headgate does not: {name!r}.")

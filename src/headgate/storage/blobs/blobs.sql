@@ -16,7 +16,7 @@ select a.platform, a.scope, a.content_id, a.size_bytes, b.id, b.sha256, b.object
 from unnest(%(platforms)s::text[], %(scopes)s::text[], %(content_ids)s::text[], %(sizes)s::bigint[])
     as wanted (platform, scope, content_id, size_bytes)
 join blob_alias a using (platform, scope, content_id, size_bytes)
-join blob b on b.id = a.blob_id and b.damaged_at is null
+join blob b on b.id = a.blob_id and b.damaged_at is null and left(b.object_name, 6) <> 'place:'
 for key share of b
 
 -- name: keep_blobs

@@ -37,5 +37,5 @@ with gone as (
     returning object_name
 )
 insert into doomed_object (object_name, reason, doomed_at, delete_at)
-select object_name, 'unreferenced', %(now)s, %(delete_at)s::timestamptz from gone
+select object_name, 'unreferenced', %(now)s, %(delete_at)s::timestamptz from gone where left(object_name, 6) <> 'place:'
 on conflict (object_name) do nothing

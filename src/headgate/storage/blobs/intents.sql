@@ -2,7 +2,9 @@
 -- Locks are taken in the order of the hashes, here and below, so that two batches cannot wait for each other. A blob that
 -- is being collected is waited for and then not there.
 with known as (
-    select id from blob where sha256 = any(%(hashes)s::bytea[]) and damaged_at is null order by sha256 for no key update
+    select id from blob
+    where sha256 = any(%(hashes)s::bytea[]) and left(object_name, 6) <> 'place:' and damaged_at is null
+    order by sha256 for no key update
 ), kept as (
     update blob b set unreferenced_since = null from known where b.id = known.id
     returning b.id, b.sha256, b.size_bytes, b.object_name
@@ -27,11 +29,12 @@ where id = any(%(ids)s::uuid[]) and expires_at > headgate_real_now()
 with ended as (
     delete from upload_intent where id = any(%(ids)s::uuid[]) returning id, sha256, size_bytes, object_name
 ), damaged as (
-    select b.sha256, b.object_name from blob b join ended using (sha256) where b.damaged_at is not null
+    select b.sha256, b.object_name from blob b join ended using (sha256)
+    where b.damaged_at is not null and left(b.object_name, 6) <> 'place:'
 ), stored as (
     insert into blob as b (id, sha256, size_bytes, object_name, created_at)
     select distinct on (sha256) id, sha256, size_bytes, object_name, %(now)s::timestamptz from ended order by sha256, id
-    on conflict (sha256) do update set unreferenced_since = null, damaged_at = null,
+    on conflict (sha256) where left(object_name, 6) <> 'place:' do update set unreferenced_since = null, damaged_at = null,
         object_name = case when b.damaged_at is null then b.object_name else excluded.object_name end
     returning b.id, b.sha256, b.size_bytes, b.object_name
 ), doomed as (

@@ -14,6 +14,7 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.files_settings import FilesSettings
 from headgate.kernel.ids import Ids
 from headgate.storage.blobs.disk import MARK, DiskStore
+from headgate.storage.blobs.places import PlacedStore
 from headgate.storage.blobs.room import DiskRoom
 from headgate.storage.blobs.spools import FOLDER, SpoolFolder
 from headgate.storage.blobs.store import BlobStore, StoreTrouble
@@ -85,7 +86,7 @@ def build_files(
     spools = SpoolFolder(data_dir / FOLDER)
     folder = store.folder if isinstance(store, DiskStore) else None
     return Files(
-        store,
+        PlacedStore(store),
         spools,
         BlobWriter(database, store, ids=ids, clock=clock),
         DiskRoom(database, spools, settings, store_folder=folder),

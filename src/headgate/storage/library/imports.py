@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from headgate.domain.library.places import IN_PLACE
 from headgate.storage.database import Tx
 from headgate.storage.library.fetch_lines import line_up
 from headgate.storage.queries import load_queries
@@ -20,6 +21,13 @@ class ImportedFolder:
     id: UUID
     key: str
     title: str
+    reader_id: UUID | None
+    reader: str
+
+    @property
+    def in_place(self) -> bool:
+        """Whether its files are not copied."""
+        return self.reader == IN_PLACE
 
 
 @dataclass(frozen=True)

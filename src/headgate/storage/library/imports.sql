@@ -1,6 +1,8 @@
 -- name: list_folders
 -- The folders that were imported.
-select id, key, title from channel where platform = 'folder' and kind = 'stream' order by key
+select c.id, c.key, c.title, s.reader_id, coalesce(a.name, '') as reader
+from channel c join stream s on s.channel_id = c.id left join account a on a.id = s.reader_id
+where c.platform = 'folder' order by c.key
 
 -- name: get_progress
 -- How far an import is. Content that was stored before the import, or stands twice in the folder, is known.

@@ -1957,10 +1957,10 @@ create table blob_store (
 -- Content that can be read: the object is whole and durable before the row is there. The id is that of its upload.
 create table blob (
     id uuid primary key,
-    sha256 bytea not null unique check (octet_length(sha256) = 32),
+    sha256 bytea not null check (octet_length(sha256) = 32),
     size_bytes bigint not null check (size_bytes >= 0),
-    -- `ab/<sha256>-<upload id>`, never used again.
-    -- Made of the upload's own id, so no two are alike.
+    -- `ab/<sha256>-<upload id>`, never used again: made of the upload's own id, so no two are alike. Or
+    -- `place:<size>:<mtime>:<inode>:<path>` of a file that is read where it lies, and is nobody else's content.
     object_name text collate "C" not null,
     created_at timestamptz not null,
     -- Since when the collector has seen nothing that refers to it.
@@ -1969,6 +1969,8 @@ create table blob (
     damaged_at timestamptz
 );
 
+create unique index blob_content on blob (sha256) where left(object_name, 6) <> 'place:';
+create unique index blob_place on blob (object_name) where left(object_name, 6) = 'place:';
 create index blob_object_name on blob (object_name);
 
 create index blob_unreferenced on blob (unreferenced_since) where unreferenced_since is not null;
