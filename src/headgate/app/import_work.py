@@ -7,6 +7,7 @@ other platforms.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,7 +17,7 @@ from typing import Any
 from headgate.app.parts import Parts
 from headgate.app.service import Service
 from headgate.connectors.folder import own_folders
-from headgate.connectors.folder.walking import walk_tree
+from headgate.connectors.folder.walking import LeftOut, walk_tree
 from headgate.domain.errors import UserError
 from headgate.ingest.inspecting.inspect import KIND as INSPECT
 from headgate.ingest.labels.labelling import KIND as LABEL
@@ -34,7 +35,9 @@ from headgate.storage.library.imports import ImportProgress, get_progress
 
 __all__ = ["ImportState", "count_left_out", "get_state", "own_folders", "work_on_import"]
 
-LOOK_S = 0.5
+WAKE_S = 0.5
+LOOK_SHARE = 20
+"""Looking how far an import is takes at most one part in so many of its time."""
 DUE_AT_ONCE = 500
 MAX_DUE = 100_000
 
@@ -109,8 +112,14 @@ async def get_state(parts: Parts, started: StartedImport) -> ImportState:
 
 async def count_left_out(parts: Parts, started: StartedImport) -> dict[str, int]:
     """Return how many entries of the folder are not imported, by why."""
-    tree = await asyncio.to_thread(walk_tree, Path(started.path), own_folders=own_folders(parts.settings))
-    return {str(reason): count for reason, count in tree.left_out.items()}
+    left_out = Counter[LeftOut]()
+
+    def walk() -> None:
+        for _ in walk_tree(Path(started.path), own_folders=own_folders(parts.settings), left_out=left_out):
+            pass
+
+    await asyncio.to_thread(walk)
+    return {str(reason): count for reason, count in left_out.items()}
 
 
 async def _watch(
@@ -119,14 +128,21 @@ async def _watch(
     stop: asyncio.Event,
     on_progress: Callable[[ImportState], None],
 ) -> ImportState:
-    """Wake what is due, and look how far it is, until there is nothing left or a person stops it."""
+    """Wake what is due, and look how far it is, until there is nothing left or a person stops it.
+
+    A look goes over all files of the folder, so it is taken less often the longer it takes.
+    """
+    next_look_s = 0.0
     while True:
         await wake_own(parts)
-        state = await get_state(parts, started)
-        on_progress(state)
-        if state.ended or stop.is_set():
-            return state
-        await parts.clock.sleep(LOOK_S)
+        began_s = parts.clock.monotonic()
+        if began_s >= next_look_s or stop.is_set():
+            state = await get_state(parts, started)
+            on_progress(state)
+            if state.ended or stop.is_set():
+                return state
+            next_look_s = began_s + LOOK_SHARE * (parts.clock.monotonic() - began_s)
+        await parts.clock.sleep(WAKE_S)
 
 
 async def wake_own(parts: Parts) -> None:

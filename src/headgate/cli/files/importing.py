@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 SHOWN_FAILURES = 10
+_LEFT_OUT = {
+    "hidden": "hidden file",
+    "links": "link",
+    "special": "special file",
+    "unreadable": "unreadable file",
+    "own": "Headgate folder",
+}
 
 
 @dataclass(frozen=True)
@@ -196,14 +203,7 @@ def _sentences(report: ImportReport) -> Generator[str, None, None]:
         f" ({size_text(report.size_bytes)}) stored, {new}."
     )
     if report.left_out:
-        names = {
-            "hidden": "hidden",
-            "links": "links",
-            "special": "neither file nor folder",
-            "unreadable": "unreadable",
-            "own": "Headgate's own",
-        }
-        listed = ", ".join(f"{count:,} {names[reason]}" for reason, count in sorted(report.left_out.items()))
+        listed = ", ".join(count_of(count, _LEFT_OUT[why]) for why, count in sorted(report.left_out.items()))
         yield f"Left out: {listed}."
     if report.rejected:
         yield f"{count_of(report.rejected, 'file')} rejected by the channel's settings."
