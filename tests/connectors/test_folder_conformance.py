@@ -77,3 +77,8 @@ async def under_test(tmp_path: Path) -> FoldersUnderTest:
 
 class TestFolders(ConnectorConformance):
     """Everything that the manifest claims."""
+
+
+async def test_what_a_folder_does_not_have_is_refused(under_test: FoldersUnderTest) -> None:
+    with pytest.raises(Malformed, match="A folder has no listings"):
+        await under_test.link.list("x", {})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 from uuid import UUID
 
@@ -12,7 +14,7 @@ import pytest
 from folder_bench import FolderBench, open_folder_bench
 
 from headgate.domain.errors import UserError
-from headgate.domain.library.places import parse_place
+from headgate.domain.library.places import Place, parse_place
 from headgate.ingest.storing.audit import audit_files
 from headgate.storage.blobs.collector import collect
 from headgate.storage.blobs.store import ObjectDamaged, ObjectMissing
@@ -87,6 +89,63 @@ async def test_the_audit_finds_a_changed_file_and_it_is_read_again(bench: Folder
     assert report.damaged.blobs == 1
     await bench.work()
     assert await bench.contents() == {"a.bin": b"later"}
+
+
+async def test_content_that_changed_unseen_is_found_by_the_audit_and_gets_its_own_hash(
+    bench: FolderBench,
+) -> None:
+    path = _write(bench.folder / "a.bin", b"first")
+    os.utime(path, (1, 1))
+    await bench.import_all(in_place=True)
+    path.write_bytes(b"later")
+    os.utime(path, (1, 1))
+    report = await audit_files(bench.parts.files, bench.clock)
+    assert report.damaged.blobs == 1
+    await bench.work()
+    assert await bench.contents() == {"a.bin": b"later"}
+    hashes = await bench.rows("select sha256 from blob order by damaged_at nulls first")
+    assert [row["sha256"] for row in hashes] == [sha256(b"later").digest(), sha256(b"first").digest()]
+
+
+async def test_a_collection_on_a_new_disk_is_still_the_same(bench: FolderBench, tmp_path: Path) -> None:
+    _write(bench.folder / "sub" / "a.bin", b"content")
+    await bench.import_all(in_place=True)
+    before = await bench.ask_rows("stored")
+    shutil.copytree(bench.folder, tmp_path / "new disk", copy_function=shutil.copy2)
+    shutil.rmtree(bench.folder)
+    (tmp_path / "new disk").rename(bench.folder)
+    await bench.import_all(in_place=True)
+    assert await bench.contents() == {"sub/a.bin": b"content"}
+    assert await bench.ask_rows("stored") == before
+
+
+async def test_a_path_of_any_length_is_read_in_place(bench: FolderBench) -> None:
+    folder = bench.folder
+    for _ in range(6):
+        folder = folder / ("\N{LATIN SMALL LETTER A WITH DIAERESIS}\N{EN DASH}%" * 40)
+    _write(folder / "far.bin", b"far")
+    await bench.import_all(in_place=True)
+    assert list((await bench.contents()).values()) == [b"far"]
+
+
+async def test_a_folder_that_became_a_link_is_not_read(bench: FolderBench, tmp_path: Path) -> None:
+    path = _write(bench.folder / "sub" / "a.bin", b"mine")
+    os.utime(path, (1, 1))
+    await bench.import_all(in_place=True)
+    (name,) = await _names(bench)
+    path.parent.rename(tmp_path / "elsewhere")
+    (bench.folder / "sub").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ObjectMissing):
+        await _read(bench, name)
+    assert bench.parts.files.store.local_path(name) is None
+
+
+def test_a_name_never_leads_out_of_its_folder() -> None:
+    place = Place(b"/srv/\xff: %", b"a\n/b:\xfe", 3, -1)
+    assert parse_place(place.name) == place
+    for path in (b"../a", b"a/../../b", b"/etc/passwd", b"a//b", b".", b""):
+        with pytest.raises(ValueError, match="does not name a file"):
+            parse_place(Place(b"/srv", path, 1, 1).name)
 
 
 async def test_a_moved_file_is_found_in_its_new_place(bench: FolderBench) -> None:

@@ -200,8 +200,9 @@ def build_product(
     )
 
     parts.files.spools.threads = InlineThreads("spool", size=1)
-    if isinstance(parts.files.store, DiskStore):
-        parts.files.store.threads = InlineThreads("blobs", size=1)
+    store = parts.files.store.inner
+    if isinstance(store, DiskStore):
+        store.threads = InlineThreads("blobs", size=1)
 
     async def follow(account: str) -> None:
         await follow_all(database, parts.links, parts.ids, clock, name=account)

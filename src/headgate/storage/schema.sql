@@ -742,10 +742,9 @@ CREATE TABLE blob (
     CONSTRAINT blob_size_bytes_check CHECK ((size_bytes >= 0))
 );
 CREATE INDEX blob_damaged ON public.blob USING btree (damaged_at) WHERE (damaged_at IS NOT NULL);
-CREATE INDEX blob_object_name ON public.blob USING btree (object_name);
+CREATE INDEX blob_object_name ON public.blob USING hash (object_name);
 CREATE INDEX blob_unreferenced ON public.blob USING btree (unreferenced_since) WHERE (unreferenced_since IS NOT NULL);
 CREATE UNIQUE INDEX blob_content ON public.blob USING btree (sha256) WHERE ("left"(object_name, 6) <> 'place:'::text);
-CREATE UNIQUE INDEX blob_place ON public.blob USING btree (object_name) WHERE ("left"(object_name, 6) = 'place:'::text);
 
 CREATE TABLE blob_alias (
     platform text NOT NULL,

@@ -3,22 +3,25 @@
 No time of a file can be its position: files get equal ones, and a folder that is moved into the tree brings
 files with old ones. So each walk numbers what is new or changed above everything before. The index is only a
 memory: without it, all files get new positions and are read again as the same messages, by the same keys.
+
+A tree is compared with the index in SQL, so that memory does not grow with the number of files.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from headgate.connectors.folder.names import path_key
-from headgate.connectors.folder.walking import FoundFile, FoundTree
+from headgate.connectors.folder.walking import FoundFile
 
 FOLDER = "folders"
 _BUSY_S = 60.0
+_BATCH = 1000
 _VERSION = 1
 _SCHEMA = """
 create table if not exists folder (root text not null);
@@ -29,6 +32,29 @@ create table if not exists file (
 ) without rowid;
 """
 _COLUMNS = "path, key, position, size_bytes, mtime_ns, inode, version, changed_us, gone"
+_FOUND = """
+create temp table found (
+    path blob primary key, size_bytes integer not null, mtime_ns integer not null, inode integer not null
+) without rowid
+"""
+_MOVABLE = (
+    "create temp table movable (inode, size_bytes, mtime_ns, key, primary key (inode, size_bytes, mtime_ns))"
+)
+_FILL_MOVABLE = """
+insert or replace into movable
+select inode, size_bytes, mtime_ns, key from file
+where not exists (select 1 from found where found.path = file.path)
+"""
+_MARK_GONE = """
+update file set gone = 1 where not gone and not exists (select 1 from found where found.path = file.path)
+"""
+_CHANGED = """
+create temp table changed as
+select found.path, found.size_bytes, found.mtime_ns, found.inode
+from found left join file on file.path = found.path
+where file.path is null or file.gone or file.size_bytes <> found.size_bytes or file.mtime_ns <> found.mtime_ns
+order by found.mtime_ns, found.path
+"""
 
 
 @dataclass(frozen=True)
@@ -47,11 +73,6 @@ class IndexedFile:
     """When a walk noticed that it was changed or moved."""
     gone: bool = False
 
-    @property
-    def looks(self) -> tuple[int, int, int]:
-        """What a move keeps."""
-        return self.inode, self.size_bytes, self.mtime_ns
-
     def is_as(self, found: FoundFile) -> bool:
         """Tell whether the content is the same, as far as size and time of change tell."""
         return (self.size_bytes, self.mtime_ns) == (found.size_bytes, found.mtime_ns)
@@ -65,43 +86,52 @@ class FolderIndex:
         self._root = root
         self._path = data_dir / FOLDER / f"{name}.sqlite"
 
-    def update(self, tree: FoundTree, *, now_us: int) -> int | None:
-        """Take in what a walk has found; returns the head."""
-        with self._open() as connection, _writing(connection):
-            known = {row.path: row for row in _rows(connection, "")}
-            changed = _changes(known, tree.files, first=_next_position(connection, now_us), now_us=now_us)
-            _write(connection, changed)
-            return _head(connection)
+    def update(self, files: Iterable[FoundFile], *, now_us: int) -> int | None:
+        """Take in what a walk finds; returns the head.
+
+        The walk comes before the lock: other processes read the index meanwhile.
+        """
+        with self._open() as connection:
+            _note_found(connection, files)
+            with _writing(connection):
+                _Changes(connection, now_us).write()
+                return _head(connection)
 
     def update_file(self, key: str, found: FoundFile | None, *, now_us: int) -> IndexedFile | None:
         """Take in how one file is now, or that it is gone; returns it."""
         with self._open() as connection, _writing(connection):
-            known = next(iter(_rows(connection, "where key = ?", key)), None)
+            known = _find(connection, "key = ?", key)
             if known is None:
                 return None
             if found is None:
-                _write(connection, [replace(known, gone=True)])
+                _write(connection, replace(known, gone=True))
                 return None
             if known.is_as(found) and not known.gone:
                 return known
             renewed = _renew(known, found, position=_next_position(connection, now_us), now_us=now_us)
-            _write(connection, [renewed])
+            _write(connection, renewed)
             return renewed
 
     def find(self, key: str) -> IndexedFile | None:
         """Return the file of a message, gone or not."""
         with self._open() as connection:
-            return next(iter(_rows(connection, "where key = ?", key)), None)
+            return _find(connection, "key = ?", key)
+
+    def has_files(self) -> bool:
+        """Tell whether the last walk found any file."""
+        with self._open() as connection:
+            return _head(connection) is not None
 
     def list_page(self, *, start: int, end: int, limit: int) -> list[IndexedFile]:
         """Return files by their position, the newest first."""
-        where = "where position >= ? and position < ? and not gone order by position desc limit ?"
+        where = "position >= ? and position < ? and not gone order by position desc limit ?"
         with self._open() as connection:
             return list(_rows(connection, where, start, end, limit))
 
-    def list_paths(self) -> list[bytes]:
+    def list_paths(self) -> Iterator[bytes]:
         with self._open() as connection:
-            return [row.path for row in _rows(connection, "where not gone")]
+            for (path,) in connection.execute("select path from file where not gone"):
+                yield path
 
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection, None, None]:
@@ -131,31 +161,58 @@ def list_roots(data_dir: Path) -> list[str]:
     return found
 
 
-def _changes(
-    known: dict[bytes, IndexedFile], files: Iterable[FoundFile], *, first: int, now_us: int
-) -> list[IndexedFile]:
-    """Return the rows that differ from the tree, as they are to be; the latest file gets the top position."""
-    found = {file.path: file for file in files}
-    vanished = [row for path, row in known.items() if path not in found]
-    movable = {row.looks: row for row in vanished}
-    keys = {row.key for row in known.values()}
-    changed: dict[str, IndexedFile] = {row.key: replace(row, gone=True) for row in vanished if not row.gone}
-    position = first
-    for file in sorted(found.values(), key=lambda file: (file.mtime_ns, file.path)):
-        row = known.get(file.path)
-        if row is not None and row.is_as(file) and not row.gone:
-            continue
+def _note_found(connection: sqlite3.Connection, files: Iterable[FoundFile]) -> None:
+    connection.execute(_FOUND)
+    connection.execute("begin")
+    connection.executemany(
+        # A folder that changes while it is listed may tell a name twice.
+        "insert or replace into found values (?, ?, ?, ?)",
+        ((file.path, file.size_bytes, file.mtime_ns, file.inode) for file in files),
+    )
+    connection.execute("commit")
+
+
+class _Changes:
+    """What differs between the index and the tree that was found; the latest file gets the top position."""
+
+    def __init__(self, connection: sqlite3.Connection, now_us: int) -> None:
+        self._connection = connection
+        self._now_us = now_us
+        self._position = _next_position(connection, now_us)
+
+    def write(self) -> None:
+        self._connection.execute(_MOVABLE)
+        self._connection.execute(_FILL_MOVABLE)
+        self._connection.execute(_MARK_GONE)
+        self._connection.execute(_CHANGED)
+        for file in self._list_changed():
+            _write(self._connection, self._place(file))
+            self._position += 1
+
+    def _list_changed(self) -> Iterator[FoundFile]:
+        select = "select rowid, path, size_bytes, mtime_ns, inode from changed where rowid > ? limit ?"
+        last = 0
+        while batch := self._connection.execute(select, [last, _BATCH]).fetchall():
+            yield from (FoundFile(*found) for _, *found in batch)
+            last = batch[-1][0]
+
+    def _place(self, file: FoundFile) -> IndexedFile:
+        """Return the row of a file that is new, changed, moved or back."""
+        row = _find(self._connection, "path = ?", file.path) or self._take_moved(file)
         if row is not None:
-            row = _renew(row, file, position=position, now_us=now_us)
-        elif (moved := movable.pop((file.inode, file.size_bytes, file.mtime_ns), None)) is not None:
-            row = _renew(moved, file, position=position, now_us=now_us)
-        else:
-            key = _free_key(file.path, keys)
-            row = IndexedFile(file.path, key, position, file.size_bytes, file.mtime_ns, file.inode)
-        keys.add(row.key)
-        changed[row.key] = row
-        position += 1
-    return list(changed.values())
+            return _renew(row, file, position=self._position, now_us=self._now_us)
+        key = _free_key(self._connection, file.path)
+        return IndexedFile(file.path, key, self._position, file.size_bytes, file.mtime_ns, file.inode)
+
+    def _take_moved(self, file: FoundFile) -> IndexedFile | None:
+        """Return the row of a file that was elsewhere before."""
+        select = "select rowid, key from movable where inode = ? and size_bytes = ? and mtime_ns = ?"
+        looks = (file.inode, file.size_bytes, file.mtime_ns)
+        moved = self._connection.execute(select, looks).fetchone()
+        if moved is None:
+            return None
+        self._connection.execute("delete from movable where rowid = ?", [moved[0]])
+        return _find(self._connection, "key = ?", moved[1])
 
 
 def _renew(row: IndexedFile, file: FoundFile, *, position: int, now_us: int) -> IndexedFile:
@@ -174,11 +231,11 @@ def _renew(row: IndexedFile, file: FoundFile, *, position: int, now_us: int) -> 
     )
 
 
-def _free_key(path: bytes, taken: set[str]) -> str:
+def _free_key(connection: sqlite3.Connection, path: bytes) -> str:
     """Return the key of a new file; its path may be the key of a file that was moved away."""
     key = path_key(path)
     number = 2
-    while key in taken:
+    while _find(connection, "key = ?", key) is not None:
         key = f"{path_key(path)}#{number}"
         number += 1
     return key
@@ -195,30 +252,31 @@ def _head(connection: sqlite3.Connection) -> int | None:
     return head
 
 
-def _rows(connection: sqlite3.Connection, where: str, *arguments: object) -> Iterable[IndexedFile]:
-    for row in connection.execute(f"select {_COLUMNS} from file {where}", arguments):  # noqa: S608 - our own text
+def _find(connection: sqlite3.Connection, where: str, value: object) -> IndexedFile | None:
+    return next(iter(_rows(connection, where, value)), None)
+
+
+def _rows(connection: sqlite3.Connection, where: str, *arguments: object) -> Iterator[IndexedFile]:
+    for row in connection.execute(f"select {_COLUMNS} from file where {where}", arguments):  # noqa: S608 - our own text
         yield IndexedFile(*row[:-1], gone=bool(row[-1]))
 
 
-def _write(connection: sqlite3.Connection, rows: Sequence[IndexedFile]) -> None:
-    """Write rows by their keys; a path that one of them leaves may be that of another."""
-    connection.executemany("delete from file where key = ?", [[row.key] for row in rows])
-    connection.executemany(
+def _write(connection: sqlite3.Connection, row: IndexedFile) -> None:
+    """Write a row by its key; a file that was moved leaves its old path."""
+    connection.execute("delete from file where key = ?", [row.key])
+    connection.execute(
         f"insert into file ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - our own text
-        [
-            (
-                row.path,
-                row.key,
-                row.position,
-                row.size_bytes,
-                row.mtime_ns,
-                row.inode,
-                row.version,
-                row.changed_us,
-                row.gone,
-            )
-            for row in rows
-        ],
+        (
+            row.path,
+            row.key,
+            row.position,
+            row.size_bytes,
+            row.mtime_ns,
+            row.inode,
+            row.version,
+            row.changed_us,
+            row.gone,
+        ),
     )
 
 

@@ -20,6 +20,7 @@ from headgate.domain.file_types import type_by_name
 from headgate.domain.library.places import Place
 from headgate.domain.streams.coverage import proven_span
 from headgate.domain.streams.messages import Attachment, Head, Lens, Message, Page, Span
+from headgate.kernel.beneath import open_beneath, stat_beneath
 from headgate.kernel.clock import Clock, utc_from_timestamp
 
 ATTACHMENT = "file"
@@ -82,7 +83,7 @@ class FolderLink(ListingLink):
         if not self.in_place:
             return None
         file = await asyncio.to_thread(self._find, stream, message_key)
-        return Place(_join(stream, file.path), file.size_bytes, file.mtime_ns, file.inode).name
+        return Place(os.fsencode(stream), file.path, file.size_bytes, file.mtime_ns).name
 
     async def download(
         self, stream: str, *, message_key: str, attachment_key: str, offset: int = 0
@@ -111,10 +112,10 @@ class FolderLink(ListingLink):
 
     def _walk(self, stream: str) -> Head | None:
         """Look at the whole tree; nothing for a folder that is not there."""
-        if not Path(stream).is_absolute() or not Path(stream).is_dir():
+        if not self._is_there(stream):
             return None
-        tree = walk_tree(Path(stream), own_folders=self._own_folders)
-        return Head(self._index(stream).update(tree, now_us=self._now_us()))
+        files = walk_tree(Path(stream), own_folders=self._own_folders)
+        return Head(self._index(stream).update(files, now_us=self._now_us()))
 
     def _list(self, stream: str, span: Span, limit: int) -> list[IndexedFile]:
         self._check(stream)
@@ -135,11 +136,18 @@ class FolderLink(ListingLink):
             raise FileVanished("the file is not known")
         return file
 
+    def _is_there(self, stream: str) -> bool:
+        """Tell whether a folder is there; an empty one may be where a disk is not mounted."""
+        if not Path(stream).is_absolute() or not Path(stream).is_dir():
+            return False
+        with os.scandir(stream) as entries:
+            return next(entries, None) is not None or not self._index(stream).has_files()
+
     def _check(self, stream: str) -> None:
-        if Path(stream).is_absolute() and Path(stream).is_dir():
+        if self._is_there(stream):
             return
         if stream in list_roots(self._data_dir):
-            raise FolderAway(f"the folder {stream} is not there; is its disk mounted?")
+            raise FolderAway(f"the folder {stream} is not there, or empty; is its disk mounted?")
         raise FolderUnknown(f"there is no folder {stream}")
 
     def _index(self, stream: str) -> FolderIndex:
@@ -185,15 +193,14 @@ def _time_of(file: IndexedFile) -> datetime:
 def _stat(stream: str, path: bytes) -> FoundFile | None:
     """Return how a file is now; nothing if it is not there, or is no file any more."""
     try:
-        found = os.lstat(_join(stream, path))
+        found = stat_beneath(os.fsencode(stream), path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     return to_file(path, found) if stat.S_ISREG(found.st_mode) else None
 
 
 def _open(stream: str, file: IndexedFile) -> int:
-    # Nothing but a regular file: opening a pipe would wait, and a link may lead anywhere.
-    descriptor = os.open(_join(stream, file.path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = open_beneath(os.fsencode(stream), file.path)
     found = os.fstat(descriptor)
     if stat.S_ISREG(found.st_mode) and file.is_as(to_file(file.path, found)):
         return descriptor
@@ -208,7 +215,3 @@ def _read(descriptor: int, file: IndexedFile, offset: int) -> bytes:
     if not chunk or (last and not file.is_as(to_file(file.path, os.fstat(descriptor)))):
         raise FileChanging("the file changed while it was read")
     return chunk
-
-
-def _join(stream: str, path: bytes) -> bytes:
-    return os.path.join(os.fsencode(stream), path)  # noqa: PTH118 - a name may be any bytes

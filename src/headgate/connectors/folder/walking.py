@@ -1,4 +1,4 @@
-"""Finds the files of a tree. Only the names and sizes are read."""
+"""Finds the files of a tree. Only the names and sizes are read, one folder after the other."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-LeftOut = Literal["hidden", "links", "special", "unreadable", "own"]
+from headgate.domain.library.places import MAX_WHOLE, size_and_time
+from headgate.kernel.beneath import open_beneath
 
-_WHOLE = 2**63 - 1
-"""Some file systems number files beyond what a column holds."""
+LeftOut = Literal["hidden", "links", "special", "unreadable", "own"]
 
 FileId = tuple[int, int]
 """The device and the inode."""
@@ -29,61 +29,65 @@ class FoundFile:
     inode: int
 
 
-@dataclass(frozen=True)
-class FoundTree:
-    """The files of a tree, and the number of other entries by why they are left out."""
+def walk_tree(
+    root: Path, *, own_folders: Collection[Path], left_out: Counter[LeftOut] | None = None
+) -> Iterator[FoundFile]:
+    """Yield the files of a tree, and count other entries by why they are left out.
 
-    files: tuple[FoundFile, ...]
-    left_out: dict[LeftOut, int]
-
-
-def walk_tree(root: Path, *, own_folders: Collection[Path]) -> FoundTree:
-    """Walk a tree; raise `OSError` if its root cannot be read.
-
-    Links are left out wherever they lead: inside the tree they would double files, outside they would leave
-    it. `own_folders` hold what Headgate itself stores.
+    Raises `OSError` if the root cannot be read. Links are left out wherever they lead: inside the tree they
+    would double files, outside they would leave it. `own_folders` hold what Headgate itself stores.
     """
     own = {file_id for folder in own_folders if (file_id := _id_of(folder)) is not None}
-    left_out = Counter[LeftOut]()
-    files: list[FoundFile] = []
+    counted = Counter[LeftOut]() if left_out is None else left_out
     folders = [b""]
     base = os.fsencode(root)
     while folders:
         folder = folders.pop()
-        for name, found in _list_folder(base, folder, left_out):
+        for name, found in _list_folder(base, folder, counted):
             path = folder + b"/" + name if folder else name
             if (reason := _why_left_out(name, found, own)) is not None:
-                left_out[reason] += 1
+                counted[reason] += 1
             elif stat.S_ISDIR(found.st_mode):
                 folders.append(path)
             else:
-                files.append(to_file(path, found))
-    return FoundTree(tuple(files), dict(left_out))
+                yield to_file(path, found)
 
 
 def to_file(path: bytes, found: os.stat_result) -> FoundFile:
-    return FoundFile(path, found.st_size, found.st_mtime_ns, found.st_ino & _WHOLE)
+    return FoundFile(path, *size_and_time(found), found.st_ino & MAX_WHOLE)
 
 
 def _list_folder(
     base: bytes, folder: bytes, left_out: Counter[LeftOut]
 ) -> Iterator[tuple[bytes, os.stat_result]]:
     try:
-        with os.scandir(os.path.join(base, folder)) as entries:  # noqa: PTH118 - a name may be any bytes
-            listed = list(entries)
+        descriptor = open_beneath(base, folder)
     except OSError:
         if not folder:
             raise
         left_out["unreadable"] += 1
         return
-    for entry in listed:
-        try:
-            yield entry.name, entry.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            # It vanished after it was listed.
-            continue
-        except OSError:
-            left_out["unreadable"] += 1
+    try:
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                if (found := _stat(entry, left_out)) is not None:
+                    # A folder that is listed by its descriptor tells names as text.
+                    yield os.fsencode(entry.name), found
+    except OSError:
+        left_out["unreadable"] += 1
+    finally:
+        os.close(descriptor)
+
+
+def _stat(entry: os.DirEntry[str], left_out: Counter[LeftOut]) -> os.stat_result | None:
+    try:
+        return entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        # It vanished after it was listed.
+        return None
+    except OSError:
+        left_out["unreadable"] += 1
+        return None
 
 
 def _why_left_out(name: bytes, found: os.stat_result, own: Collection[FileId]) -> LeftOut | None:

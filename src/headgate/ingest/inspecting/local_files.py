@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from headgate.domain.library.places import is_place
 from headgate.ingest.inspecting.scratch import Scratch
 from headgate.storage.blobs.store import BlobStore, ObjectDamaged, ObjectMissing, StoreAway
 
@@ -48,6 +49,10 @@ class LocalFiles:
                     await self._check(content)
                 paths.append(path)
             yield paths
+            for content in stored:
+                # The owner of a file in place may have changed it while it was read.
+                if content is not None and is_place(content.object_name):
+                    await self._check(content)
 
     async def confirm_store(self) -> None:
         """Raise unless the store is there: without its disk, everything seems to be missing."""

@@ -124,6 +124,8 @@ async def _follow_folder(
             remedy="Import it the same way, or remove its channel first.",
             field="in_place",
         )
+    if before is not None and before.has_files:
+        _refuse_empty(path)
     shown = typed_text(title, max_length=MAX_TITLE_LENGTH) or (before.title if before else path.name or "/")
     whose = Whose(account_id, PLATFORM, "")
     await forget_removed(tx, [str(path)], whose)
@@ -134,6 +136,16 @@ async def _follow_folder(
     await publish(tx, Event("channels"))
     (channel,) = [folder for folder in await list_folders(tx) if folder.key == str(path)]
     return channel, before is None
+
+
+def _refuse_empty(path: Path) -> None:
+    """Refuse a folder whose disk is probably not mounted: it would never be listed."""
+    if not any(path.iterdir()):
+        raise UserError(
+            f"{path} is empty, but it had files when it was imported.",
+            remedy="Mount its disk, or remove its channel if the files are gone for good.",
+            field="folder",
+        )
 
 
 def _refuse_overlap(path: Path, imported: Sequence[ImportedFolder]) -> None:

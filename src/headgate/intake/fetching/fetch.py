@@ -236,7 +236,7 @@ class Fetcher:
             return False
         try:
             async with self.links.call(turn.account, "download") as link:
-                content = await PlaceReader(link, turn, self.clock, self.ids).read(file)
+                content = await PlaceReader(link, turn, self.clock).read(file)
         except Interrupted:
             released.append(endings.keep_place(file, spooled=0, now=self.clock.now()))
             return True

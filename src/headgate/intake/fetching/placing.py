@@ -11,10 +11,10 @@ from uuid import UUID
 
 from headgate.connectors.protocol import Link, PlacingLink
 from headgate.domain.errors import Transient
+from headgate.domain.library.places import blob_id
 from headgate.intake.fetching.download import RENEW_S, NotOurs, closing
 from headgate.intake.fetching.turns import Turn
 from headgate.kernel.clock import Clock
-from headgate.kernel.ids import Ids
 from headgate.storage.blobs.places import PlacedContent, upsert_placed
 from headgate.storage.database import Database
 from headgate.storage.events import Event, publish
@@ -37,7 +37,6 @@ class PlaceReader:
     link: Link
     turn: Turn
     clock: Clock
-    ids: Ids
 
     async def read(self, file: FetchFile) -> PlacedContent | None:
         """Read a file and return its content; nothing if it is to be copied."""
@@ -61,7 +60,7 @@ class PlaceReader:
                     await self._renew(file)
         if await self._name(file) != name:
             raise FileMoved("the file was moved or changed while it was read")
-        return PlacedContent(self.ids.new(), name, sha256.digest(), size_bytes)
+        return PlacedContent(blob_id(name, sha256.digest()), name, sha256.digest(), size_bytes)
 
     async def _name(self, file: FetchFile) -> str | None:
         if not isinstance(self.link, PlacingLink):
@@ -83,9 +82,7 @@ async def complete_placed(
     async with database.transaction() as tx:
         ours = await lock_taken(tx, [file for file, _ in placed], taken_by=taken_by)
         mine = [(file, content) for file, content in placed if file.sighting_id in ours]
-        blobs = await upsert_placed(tx, [content for _, content in mine], now=now)
-        await complete_files(
-            tx, {file.sighting_id: blobs[content.object_name] for file, content in mine}, now=now
-        )
+        await upsert_placed(tx, [content for _, content in mine], now=now)
+        await complete_files(tx, {file.sighting_id: content.id for file, content in mine}, now=now)
         if mine:
             await publish(tx, Event("files"))

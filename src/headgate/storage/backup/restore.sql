@@ -60,6 +60,6 @@ on conflict (single) do update set id = excluded.id, marked = excluded.marked, c
 update blob_store set marked = false where not exists (select from blob)
 
 -- name: note_damaged
--- All others were found whole just now.
+-- All others were found whole just now, but for files in place, which no backup has.
 update blob set damaged_at = case when object_name = any(%(names)s::text[]) then %(now)s::timestamptz end
-where damaged_at is not null or object_name = any(%(names)s::text[])
+where (damaged_at is not null or object_name = any(%(names)s::text[])) and left(object_name, 6) <> 'place:'

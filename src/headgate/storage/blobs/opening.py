@@ -54,7 +54,7 @@ class Files:
     with after their process has ended.
     """
 
-    store: BlobStore
+    store: PlacedStore
     spools: SpoolFolder
     writer: BlobWriter
     room: DiskRoom

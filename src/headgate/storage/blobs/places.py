@@ -15,14 +15,16 @@ from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
-from headgate.domain.library.places import Place, is_place, parse_place
+from headgate.domain.library.places import Place, is_place, parse_place, size_and_time
+from headgate.kernel.beneath import open_beneath
 from headgate.storage.blobs.store import CHUNK_BYTES, BlobStore, ObjectDamaged, ObjectMissing, Upload
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 
 Q = load_queries(__name__)
 
-_WHOLE = 2**63 - 1
+_MAX_PATH_BYTES = 4000
+"""Longer paths are read step by step."""
 
 
 @dataclass(frozen=True)
@@ -30,22 +32,15 @@ class PlacedContent:
     """A file whose content was read in place."""
 
     id: UUID
-    """Of the blob, if there is none yet."""
+    """Made of the object's name and the hash."""
     object_name: str
     sha256: bytes
     size_bytes: int
 
 
-@dataclass(frozen=True)
-class _Row:
-    id: UUID
-    object_name: str
-
-
-async def upsert_placed(tx: Tx, contents: Sequence[PlacedContent], *, now: datetime) -> dict[str, UUID]:
-    """Store the rows of files in place; returns the blobs by the names of their objects."""
-    found = await tx.all(
-        _Row,
+async def upsert_placed(tx: Tx, contents: Sequence[PlacedContent], *, now: datetime) -> None:
+    """Store the blobs of files in place."""
+    await tx.execute(
         Q["upsert_placed"],
         ids=[content.id for content in contents],
         names=[content.object_name for content in contents],
@@ -53,7 +48,6 @@ async def upsert_placed(tx: Tx, contents: Sequence[PlacedContent], *, now: datet
         sizes=[content.size_bytes for content in contents],
         now=now,
     )
-    return {row.object_name: row.id for row in found}
 
 
 class PlacedStore(BlobStore):
@@ -83,7 +77,12 @@ class PlacedStore(BlobStore):
         if not is_place(name):
             return self.inner.local_path(name)
         place = parse_place(name)
-        return Path(os.fsdecode(place.path)) if _is_unchanged(place) else None
+        try:
+            path = place.full_path.decode()
+        except UnicodeDecodeError:
+            return None
+        short = len(place.full_path) <= _MAX_PATH_BYTES
+        return Path(path) if short and _is_unchanged(place) else None
 
     async def get_size(self, name: str) -> int | None:
         if not is_place(name):
@@ -128,7 +127,7 @@ async def _read_file(name: str, start: int, end: int) -> AsyncGenerator[bytes, N
 
 def _open(place: Place) -> int:
     try:
-        descriptor = os.open(place.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_beneath(place.root, place.path)
     except OSError as error:
         raise ObjectMissing(f"{_shown(place)} cannot be opened: {error.strerror}.") from error
     if _matches(place, os.fstat(descriptor)):
@@ -139,15 +138,15 @@ def _open(place: Place) -> int:
 
 def _is_unchanged(place: Place) -> bool:
     try:
-        return _matches(place, os.lstat(place.path))
-    except OSError:
+        os.close(_open(place))
+    except (ObjectMissing, ObjectDamaged):
         return False
+    return True
 
 
 def _matches(place: Place, found: os.stat_result) -> bool:
-    told = (found.st_size, found.st_mtime_ns, found.st_ino & _WHOLE)
-    return stat.S_ISREG(found.st_mode) and told == (place.size_bytes, place.mtime_ns, place.inode)
+    return stat.S_ISREG(found.st_mode) and size_and_time(found) == (place.size_bytes, place.mtime_ns)
 
 
 def _shown(place: Place) -> str:
-    return place.path.decode(errors="replace")
+    return place.full_path.decode(errors="replace")

@@ -23,6 +23,7 @@ class ImportedFolder:
     title: str
     reader_id: UUID | None
     reader: str
+    has_files: bool
 
     @property
     def in_place(self) -> bool:

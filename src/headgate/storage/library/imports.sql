@@ -1,6 +1,7 @@
 -- name: list_folders
 -- The folders that were imported.
-select c.id, c.key, c.title, s.reader_id, coalesce(a.name, '') as reader
+select c.id, c.key, c.title, s.reader_id, coalesce(a.name, '') as reader,
+       exists (select from sighting where channel_id = c.id and deleted_at is null) as has_files
 from channel c join stream s on s.channel_id = c.id left join account a on a.id = s.reader_id
 where c.platform = 'folder' order by c.key
 

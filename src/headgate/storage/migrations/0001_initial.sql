@@ -1960,7 +1960,7 @@ create table blob (
     sha256 bytea not null check (octet_length(sha256) = 32),
     size_bytes bigint not null check (size_bytes >= 0),
     -- `ab/<sha256>-<upload id>`, never used again: made of the upload's own id, so no two are alike. Or
-    -- `place:<size>:<mtime>:<inode>:<path>` of a file that is read where it lies, and is nobody else's content.
+    -- `place:<size>:<mtime>:<root>:<path>` of a file that is read where it lies, and is nobody else's content.
     object_name text collate "C" not null,
     created_at timestamptz not null,
     -- Since when the collector has seen nothing that refers to it.
@@ -1970,8 +1970,8 @@ create table blob (
 );
 
 create unique index blob_content on blob (sha256) where left(object_name, 6) <> 'place:';
-create unique index blob_place on blob (object_name) where left(object_name, 6) = 'place:';
-create index blob_object_name on blob (object_name);
+-- By hash: the path of a file in place may be longer than an ordered index takes.
+create index blob_object_name on blob using hash (object_name);
 
 create index blob_unreferenced on blob (unreferenced_since) where unreferenced_since is not null;
 create index blob_damaged on blob (damaged_at) where damaged_at is not null;
