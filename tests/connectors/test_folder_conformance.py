@@ -11,6 +11,7 @@ from headgate.connectors.folder import FolderConnector
 from headgate.connectors.folder.errors import FileChanging, FileVanished, FolderAway, FolderUnknown
 from headgate.connectors.protocol import Link
 from headgate.domain.errors import Absent, Gone, Malformed, Transient, WorkError
+from headgate.domain.library.places import IN_PLACE
 from headgate.domain.streams.messages import Message
 from headgate.kernel.clock import RealClock
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
@@ -82,3 +83,12 @@ class TestFolders(ConnectorConformance):
 async def test_what_a_folder_does_not_have_is_refused(under_test: FoldersUnderTest) -> None:
     with pytest.raises(Malformed, match="A folder has no listings"):
         await under_test.link.list("x", {})
+
+
+async def test_an_account_sees_the_folders_of_its_own_way_alone(under_test: FoldersUnderTest) -> None:
+    copied, placed = await under_test.make_stream(1), await under_test.make_stream(1)
+    in_place = await under_test.connector.open(IN_PLACE, {})
+    await under_test.link.heads([copied])
+    await in_place.heads([placed])
+    assert [found.key for found in await under_test.link.discover()] == [copied]
+    assert [found.key for found in await in_place.discover()] == [placed]

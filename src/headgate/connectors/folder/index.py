@@ -24,7 +24,7 @@ _BUSY_S = 60.0
 _BATCH = 1000
 _VERSION = 1
 _SCHEMA = """
-create table if not exists folder (root text not null);
+create table if not exists folder (root text not null, in_place integer not null);
 create table if not exists file (
     path blob primary key, key text not null unique, position integer not null unique,
     size_bytes integer not null, mtime_ns integer not null, inode integer not null,
@@ -81,9 +81,10 @@ class IndexedFile:
 class FolderIndex:
     """The index of one folder, in a file of the data folder; any number of processes may use it at once."""
 
-    def __init__(self, data_dir: Path, root: str) -> None:
+    def __init__(self, data_dir: Path, root: str, *, in_place: bool = False) -> None:
         name = sha256(root.encode()).hexdigest()[:32]
         self._root = root
+        self._in_place = in_place
         self._path = data_dir / FOLDER / f"{name}.sqlite"
 
     def update(self, files: Iterable[FoundFile], *, now_us: int) -> int | None:
@@ -94,6 +95,7 @@ class FolderIndex:
         with self._open() as connection:
             _note_found(connection, files)
             with _writing(connection):
+                connection.execute("update folder set in_place = ?", [self._in_place])
                 _Changes(connection, now_us).write()
                 return _head(connection)
 
@@ -146,18 +148,20 @@ class FolderIndex:
         for statement in filter(str.strip, _SCHEMA.split(";")):
             connection.execute(statement)
         connection.execute(
-            "insert into folder select ? where not exists (select 1 from folder)", [self._root]
+            "insert into folder select ?, ? where not exists (select 1 from folder)",
+            [self._root, self._in_place],
         )
         connection.execute(f"pragma user_version = {_VERSION}")
 
 
-def list_roots(data_dir: Path) -> list[str]:
-    """Return the folders that have an index."""
-    found: list[str] = []
+def list_roots(data_dir: Path) -> dict[str, bool]:
+    """Return the folders that have an index, and whether they are read in place."""
+    found: dict[str, bool] = {}
     for path in sorted((data_dir / FOLDER).glob("*.sqlite")):
         with closing(sqlite3.connect(path, timeout=_BUSY_S)) as connection:
             if connection.execute("pragma user_version").fetchone()[0] == _VERSION:
-                found += [row[0] for row in connection.execute("select root from folder")]
+                for root, in_place in connection.execute("select root, in_place from folder"):
+                    found[root] = bool(in_place)
     return found
 
 

@@ -102,8 +102,8 @@ class FolderLink(ListingLink):
     def _discover(self) -> list[FoundChannel]:
         return [
             FoundChannel(root, Path(root).name or root, "stream", topics=self._topics(root))
-            for root in list_roots(self._data_dir)
-            if Path(root).is_dir()
+            for root, in_place in list_roots(self._data_dir).items()
+            if in_place == self.in_place and Path(root).is_dir()
         ]
 
     def _topics(self, root: str) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class FolderLink(ListingLink):
         raise FolderUnknown(f"there is no folder {stream}")
 
     def _index(self, stream: str) -> FolderIndex:
-        return FolderIndex(self._data_dir, stream)
+        return FolderIndex(self._data_dir, stream, in_place=self.in_place)
 
     def _now_us(self) -> int:
         return (self._clock.now() - _EPOCH) // timedelta(microseconds=1)
