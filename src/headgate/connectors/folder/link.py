@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import stat
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -26,6 +27,8 @@ from headgate.kernel.clock import Clock, utc_from_timestamp
 ATTACHMENT = "file"
 CHUNK_BYTES = 2**20
 MAX_PAGE = 1000
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""No file, a file instead of a folder, or a link."""
 _EPOCH = utc_from_timestamp(0)
 _LATEST_S = 253_402_300_799
 """The end of the year 9999; a file may claim any time."""
@@ -194,8 +197,10 @@ def _stat(stream: str, path: bytes) -> FoundFile | None:
     """Return how a file is now; nothing if it is not there, or is no file any more."""
     try:
         found = stat_beneath(os.fsencode(stream), path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            return None
+        raise
     return to_file(path, found) if stat.S_ISREG(found.st_mode) else None
 
 
