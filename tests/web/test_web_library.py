@@ -216,6 +216,7 @@ API_PATHS = {
     "/api/v1/items/{item_id}/files/{file_id}",
     "/api/v1/pictures/{name}",
     "/api/v1/channels",
+    "/api/v1/channels/{channel_id}/settings",
     "/api/v1/series",
     "/api/v1/series/find",
     "/api/v1/series/{series_id}",

@@ -19,15 +19,18 @@ from fastapi import HTTPException
 
 from headgate.access.sessions import SESSION_EVENT
 from headgate.kernel import metrics
+from headgate.kernel.clock import Clock
 from headgate.storage.access import user_sessions
 from headgate.storage.errors import DatabaseAway
 from headgate.storage.events import Event
 from headgate.web.callers import Caller
+from headgate.web.download_progress import DownloadProgress
 from headgate.web.parts import Site
 
 REFRESH = "refresh"
 """Something may have been missed: look at everything again."""
 SIGNED_OUT = "signed_out"
+FETCH = "fetch"
 
 HEARTBEAT_S = 15.0
 GAP_S = 1.0
@@ -76,8 +79,11 @@ class Client:
 class EventHub:
     """Hands the notices of the database to the streams of this process."""
 
-    def __init__(self, *, heartbeat_s: float = HEARTBEAT_S, gap_s: float = GAP_S) -> None:
+    def __init__(
+        self, *, heartbeat_s: float = HEARTBEAT_S, gap_s: float = GAP_S, clock: Clock | None = None
+    ) -> None:
         self.heartbeat_s = heartbeat_s
+        self.downloads = DownloadProgress(clock)
         self._gap_s = gap_s
         self._clients: set[Client] = set()
         self._closing = asyncio.Event()
@@ -95,6 +101,10 @@ class EventHub:
         event = Event(REFRESH) if payload is None else Event.parse(payload)
         if event is None or not _KIND.match(event.kind):
             return
+        if event.kind == FETCH:
+            # Pages ask how far downloads are: one event for all of them will do.
+            self.downloads.note(event.details)
+            event = Event(FETCH)
         for client in self._clients:
             if event.audience in (None, client.user_id):
                 client.offer(event.kind, json.dumps(dict(event.details)) if event.details else "")

@@ -20,9 +20,9 @@ from headgate.domain.streams.channel_settings import ChannelSettings, merge_laye
 from headgate.domain.words.file_words import fetch_text
 from headgate.domain.words.frequency import FREQUENCY_SET, FrequencyChoice
 from headgate.intake.channels import requests
-from headgate.intake.channels.settings import SettingsLayer, change_settings, get_settings
+from headgate.intake.channels.settings import SettingsLayer, change_settings, get_settings, list_effective
 from headgate.storage.channels.channel_overview import NamedChannel
-from headgate.storage.channels.intake_settings import Stored, list_layers
+from headgate.storage.channels.intake_settings import list_layers
 from headgate.storage.database import Tx
 
 FrequencyOption = Annotated[
@@ -114,7 +114,8 @@ def settings(
                 stored = await get_settings(tx, place.layer)
             if frequency is not None or start_at is not None:
                 await _plan(tx, place, frequency=frequency, start_at=start_at, now=now)
-            document = await _effective(tx, place, stored)
+            effective = await list_effective(tx, place.layer)
+        document = {name: {"value": one.value, "from": one.origin} for name, one in effective.items()}
         if as_json:
             print_json({"of": place.kind, "set": stored, "effective": document})
         else:
@@ -185,26 +186,6 @@ async def _plan(
     if start_at is not None:
         await requests.set_start(tx, place.channel_id, start_at, now=now)
         typer.echo(f"{place.title} is read from {start_at} on.", err=True)
-
-
-async def _effective(tx: Tx, place: SettingsScope, stored: Stored) -> dict[str, Any]:
-    """Return each setting with its value and where that comes from."""
-    layers: list[tuple[str, Stored]] = []
-    if place.kind == "everything":
-        layers.append(("all channels", stored))
-    else:
-        (found,) = await list_layers(tx, [place.channel_id])
-        outer = ["all channels", *["a parent"] * (len(found.layers) - 2), "itself"]
-        layers += zip(outer, found.layers, strict=True)
-    if place.kind == "topic":
-        layers = [(name if name != "itself" else "the channel", layer) for name, layer in layers]
-        layers.append(("itself", stored))
-    effective: dict[str, Any] = {}
-    for name in ChannelSettings.model_fields:
-        found_in = [(origin, layer[name]) for origin, layer in layers if name in layer]
-        origin, value = found_in[-1] if found_in else ("", None)
-        effective[name] = {"value": value, "from": origin or "default"}
-    return effective
 
 
 def _print(place: SettingsScope, document: Mapping[str, Mapping[str, Any]]) -> None:

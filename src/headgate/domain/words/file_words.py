@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headgate.domain.library.fetching import FetchRule
+from headgate.domain.streams.channel_settings import FetchWhat, OnDelete
 from headgate.domain.words.times import size_text
 
 _FETCH = {
@@ -10,6 +11,20 @@ _FETCH = {
     "pictures": "Pictures are downloaded; other files are listed.",
     "all": "Files are downloaded.",
 }
+
+FETCH_CHOICES: dict[FetchWhat, str] = {
+    "all": "Everything that is kept",
+    "pictures": "Pictures; list other files",
+    "none": "Nothing; list files only",
+}
+"""What to download, as a person chooses it."""
+
+ON_DELETE_CHOICES: dict[OnDelete, str] = {
+    "keep": "Keep everything",
+    "forget_text": "Forget text and author, keep the files",
+    "forget_all": "Forget it all, with its files",
+}
+"""What a message leaves behind that is deleted on its platform."""
 
 
 def fetch_text(rule: FetchRule) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Literal
 from uuid import UUID
 
 from headgate.domain.errors import NotFound
@@ -12,6 +13,8 @@ from headgate.domain.streams.channel_settings import ChannelSettings
 from headgate.storage.channels import intake_settings
 from headgate.storage.channels.intake_settings import Stored
 from headgate.storage.database import Tx
+
+Origin = Literal["default", "all channels", "a parent", "the channel", "itself"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,53 @@ async def get_settings(tx: Tx, layer: SettingsLayer) -> Stored:
         return found.settings
     found = await intake_settings.get_channel(tx, layer.channel_id)
     return {} if found is None else found.settings
+
+
+@dataclass(frozen=True)
+class EffectiveSetting:
+    """A setting as it applies to a layer, and which layer sets it."""
+
+    value: Any
+    origin: Origin
+
+
+async def list_effective(tx: Tx, layer: SettingsLayer) -> dict[str, EffectiveSetting]:
+    """Return each setting of a layer with its value and where that comes from."""
+    stored = await get_settings(tx, layer)
+    layers: list[tuple[Origin, Stored]] = []
+    if layer.channel_id is None:
+        layers.append(("all channels", stored))
+    else:
+        layers += await _list_above(tx, layer.channel_id, "the channel" if layer.topic else "itself")
+    if layer.topic:
+        layers.append(("itself", stored))
+    return {name: _effective(name, layers) for name in ChannelSettings.model_fields}
+
+
+async def list_inherited(tx: Tx, layer: SettingsLayer) -> dict[str, EffectiveSetting]:
+    """Return what would apply to a channel if it set nothing itself."""
+    if layer.channel_id is None:
+        return {name: EffectiveSetting(None, "default") for name in ChannelSettings.model_fields}
+    above = (await _list_above(tx, layer.channel_id, "itself"))[:-1]
+    return {name: _effective(name, above) for name in ChannelSettings.model_fields}
+
+
+async def _list_above(tx: Tx, channel_id: UUID, itself: Origin) -> list[tuple[Origin, Stored]]:
+    """Return the layers of a channel, outermost first, its own included."""
+    found = await intake_settings.list_layers(tx, [channel_id])
+    if not found:
+        raise NotFound("There is no such channel.", command="headgate channel list")
+    parents: list[Origin] = ["a parent"] * (len(found[0].layers) - 2)
+    origins: list[Origin] = ["all channels", *parents, itself]
+    return list(zip(origins, found[0].layers, strict=True))
+
+
+def _effective(name: str, layers: Sequence[tuple[Origin, Stored]]) -> EffectiveSetting:
+    setting = EffectiveSetting(None, "default")
+    for origin, layer in layers:
+        if name in layer:
+            setting = EffectiveSetting(layer[name], origin)
+    return setting
 
 
 async def change_settings(

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from headgate.domain.streams.channel_settings import ChannelSettings
+from headgate.intake.channels.settings import (
+    Origin,
+    SettingsLayer,
+    change_settings,
+    get_settings,
+    list_effective,
+)
 from headgate.storage.channels.channel_overview import FIRST, ChannelCursor, ChannelLine, list_channels
+from headgate.storage.database import Tx
 from headgate.web.cursors import cut_page, read_title_cursor, title_cursor
 from headgate.web.door import Routes, scope
 from headgate.web.parts import CurrentSite
@@ -62,6 +71,20 @@ class ChannelsAnswer(BaseModel):
     next: str | None
 
 
+class SettingAnswer(BaseModel):
+    """A setting as it applies, and which layer sets it."""
+
+    value: Any
+    origin: Origin
+
+
+class ChannelSettingsAnswer(BaseModel):
+    """What a channel sets itself, and what applies to it: unset values are inherited."""
+
+    own: ChannelSettings
+    effective: dict[str, SettingAnswer]
+
+
 def _text(position: int | None) -> str | None:
     return None if position is None else str(position)
 
@@ -76,3 +99,31 @@ async def list_all(
         found = await list_channels(tx, after=place, limit=limit + 1)
     lines, following = cut_page(found, limit, lambda line: title_cursor(line.title, line.id))
     return ChannelsAnswer(channels=[ChannelAnswer.of(line) for line in lines], next=following)
+
+
+@routes.get("/channels/{channel_id}/settings", door=scope("read"), tags=["channels"])
+async def show_settings(site: CurrentSite, channel_id: UUID) -> ChannelSettingsAnswer:
+    """Return the settings of a channel: its own, and what applies."""
+    async with site.transaction() as tx:
+        return await _answer_settings(tx, channel_id)
+
+
+@routes.patch("/channels/{channel_id}/settings", door=scope("admin"), tags=["channels"])
+async def set_settings(
+    site: CurrentSite, channel_id: UUID, changes: ChannelSettings
+) -> ChannelSettingsAnswer:
+    """Change settings of a channel; `null` lets one be inherited again, and what is left out stays."""
+    named = {name: value for name, value in changes if name in changes.model_fields_set}
+    async with site.transaction() as tx:
+        await _answer_settings(tx, channel_id)
+        await change_settings(tx, SettingsLayer(channel_id), named, now=site.parts.clock.now())
+        return await _answer_settings(tx, channel_id)
+
+
+async def _answer_settings(tx: Tx, channel_id: UUID) -> ChannelSettingsAnswer:
+    layer = SettingsLayer(channel_id)
+    effective = await list_effective(tx, layer)
+    return ChannelSettingsAnswer(
+        own=ChannelSettings.read(await get_settings(tx, layer))[0],
+        effective={name: SettingAnswer(**vars(one)) for name, one in effective.items()},
+    )

@@ -1,6 +1,15 @@
 """HTML pages, and what belongs to no version of the API: static files, events, health."""
 
-from headgate.web.pages import accounts, channels, item_actions, items, jobs, library, service
+from headgate.web.pages import (
+    accounts,
+    channel_settings,
+    channels,
+    item_actions,
+    items,
+    jobs,
+    library,
+    service,
+)
 from headgate.web.pages.access import account, entrance
 from headgate.web.pages.labels import item_labels, label_names, label_rules
 from headgate.web.pages.notifications import following, notifications, push, settings
@@ -15,6 +24,7 @@ ROUTES = [
     label_names.routes,
     label_rules.routes,
     channels.routes,
+    channel_settings.routes,
     # Before the series: `add` and `import` stand where they have an id.
     series_add.routes,
     feed_lists.routes,

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from fastapi import Response
 
+from headgate.catalogue.downloads import show_downloads
 from headgate.storage.channels.channel_overview import FIRST, ChannelCursor, list_channels
 from headgate.storage.database import Tx
 from headgate.storage.listings.listings import list_sources
@@ -39,6 +40,7 @@ async def show_channels(site: CurrentSite, caller: CurrentCaller, after: str = "
         found = await list_channels(tx, after=place, limit=PAGE_LENGTH + 1)
         channels, following = cut_page(found, PAGE_LENGTH, lambda one: title_cursor(one.title, one.id))
         listings = await view_listings(site, tx, [one.id for one in channels if one.kind == "listing"])
+        downloads = await show_downloads(tx)
         switches = await _follow_switches(tx, [one.id for one in channels], user_id=caller.user_id)
     return site.renderer.render(
         "channels.html",
@@ -46,6 +48,8 @@ async def show_channels(site: CurrentSite, caller: CurrentCaller, after: str = "
         channels=channels,
         listings=listings,
         switches=switches,
+        downloads=downloads,
+        progress_of=site.hub.downloads.get,
         here=f"/channels?{urlencode({'after': after})}" if after else "/channels",
         following=following,
     )

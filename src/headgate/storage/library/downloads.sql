@@ -1,0 +1,28 @@
+-- name: list_running
+-- Files that a download has at the moment, of one channel or of all; a lease is in real time.
+select f.sighting_id as id, s.item_id, s.file_name as name, f.size_bytes, f.spooled_bytes, f.channel_id, c.title as channel_title
+from item_file f
+join sighting s on s.id = f.sighting_id
+join channel c on c.id = f.channel_id
+where f.state = 'wanted' and f.wait_reason = '' and f.taken_until > headgate_real_now()
+  and (%(channel_id)s::uuid is null or f.channel_id = %(channel_id)s)
+order by f.size_bytes desc, f.sighting_id
+limit %(limit)s
+
+-- name: count_waiting
+-- What is still to come, counted up to a limit.
+select count(*) as files, coalesce(sum(size_bytes), 0)::bigint as size_bytes,
+       count(*) filter (where wait_reason = 'room') as without_room,
+       coalesce(max(needs_bytes) filter (where wait_reason = 'room'), 0)::bigint as needs_bytes
+from (
+    select size_bytes, wait_reason, needs_bytes from item_file
+    where state = 'wanted' and (%(channel_id)s::uuid is null or channel_id = %(channel_id)s)
+    limit %(cap)s
+) as waiting
+
+-- name: list_states
+-- How the downloads of some files stand, apart from those that are stored.
+select f.sighting_id as id, f.state, f.wait_reason, f.needs_bytes, f.attempts, f.error_message, f.spooled_bytes,
+       coalesce(f.taken_until > headgate_real_now(), false) as running
+from item_file f
+where f.sighting_id = any(%(ids)s) and f.state in ('wanted', 'failed')
