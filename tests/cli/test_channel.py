@@ -140,9 +140,9 @@ def test_what_is_off_above_a_channel_is_named_everywhere(ledger: Ledger) -> None
 
 def test_a_topic_has_a_switch_of_its_own(ledger: Ledger) -> None:
     ledger.follow("forge")
-    assert "kept as rejected" in ledger.said("channel", "disable", "forge", "--topic", "Busts")
+    assert "kept as rejected" in ledger.said("channel", "disable", "forge", "--topic", "Copperleaf")
     topics = {one["key"]: one for one in ledger.document("channel", "show", "forge")["topics"]}
-    assert (topics["Busts"]["message_scan_enabled"], topics["Terrain"]["message_scan_enabled"]) == (
+    assert (topics["Copperleaf"]["message_scan_enabled"], topics["Requests"]["message_scan_enabled"]) == (
         False,
         True,
     )
@@ -182,7 +182,7 @@ def test_settings_are_set_in_layers_and_say_where_they_come_from(ledger: Ledger)
     ledger.follow("forge")
     ledger.said("channel", "settings", "--global", "--set", "bots=off", "--set", "max_size_bytes=1000")
     ledger.said("channel", "settings", "forge", "--set", "extensions=zip, .7z")
-    topic = ("channel", "settings", "forge", "--topic", "Busts")
+    topic = ("channel", "settings", "forge", "--topic", "Copperleaf")
     shown = ledger.document(*topic, "--set", "max_size_bytes=0")
     assert shown["set"] == {"max_size_bytes": 0}
     assert shown["effective"]["max_size_bytes"] == {"value": 0, "from": "itself"}
@@ -203,7 +203,7 @@ def test_settings_are_set_in_layers_and_say_where_they_come_from(ledger: Ledger)
         (["forge", "--set", "extensions=[zip"], "extensions is not a list in JSON"),
         (["forge", "--parent", "--set", "bots=no"], "has no parent"),
         (["forge", "--topic", "None"], "There is no topic 'None'"),
-        (["forge", "--topic", "Busts", "--global"], "cannot be combined"),
+        (["forge", "--topic", "Copperleaf", "--global"], "cannot be combined"),
         (["--global", "--frequency", "often"], "apply to one channel"),
         ([], "Which channel?"),
     ],

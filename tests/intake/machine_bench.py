@@ -39,7 +39,7 @@ class Fate:
 
     points_left: int | None = None
 
-    async def point(self, _label: str, *, switch: bool = True) -> None:
+    async def point(self, _label: str, *, switch: bool = True, undone: bool = False) -> None:
         if self.points_left is None:
             return
         self.points_left -= 1

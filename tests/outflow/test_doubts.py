@@ -124,7 +124,7 @@ def _stop_at(number: int, points: list[str]) -> Doing:
         stage, point = fanout.stage, fanout.stage.point
         stopped_s: list[float] = []
 
-        async def reach(label: str, *, switch: bool = True) -> None:
+        async def reach(label: str, *, switch: bool = True, undone: bool = False) -> None:
             stopping = fanout.processes[0].product.execution.stopping
             points.extend([label] if AT_WORK.get() else [])
             if not stopped_s and 0 < number == len(points):
@@ -132,7 +132,7 @@ def _stop_at(number: int, points: list[str]) -> Doing:
                 stopping.set()
             elif stopped_s and stage.elapsed_s > stopped_s[0] + 3.0:
                 stopping.clear()
-            await point(label, switch=switch)
+            await point(label, switch=switch, undone=undone)
 
         stage.point = reach
         fanout.world.on_point = reach
