@@ -30,6 +30,7 @@ _CLOCK_IN_SQL = re.compile(
 # Leases, lanes and the engine's own rows are in real time, whatever the product's clock says.
 REAL_TIME_FILES = {
     "clock_repair.sql",
+    "downloads.sql",
     "intents.sql",
     "lanes.sql",
     "leases.sql",

@@ -196,4 +196,6 @@ def test_the_rate_of_a_download_comes_from_its_events() -> None:
 
 @pytest.mark.parametrize("details", [{}, {"file": "x"}, {"file": "x", "bytes": "many", "size": "1"}])
 def test_an_event_without_sense_is_passed_over(details: dict[str, str]) -> None:
-    DownloadProgress().note(details)
+    progress = DownloadProgress()
+    progress.note(details)
+    assert progress.get(uuid4()) is None

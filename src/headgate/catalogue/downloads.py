@@ -10,7 +10,6 @@ from headgate.storage.library import downloads
 from headgate.storage.library.downloads import RunningDownload, WaitingDownloads
 
 MAX_SHOWN = 5
-"""Running downloads that are shown, the largest of them: small files come and go too fast to read."""
 
 
 @dataclass(frozen=True)

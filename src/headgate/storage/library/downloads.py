@@ -12,6 +12,8 @@ from headgate.storage.queries import load_queries
 Q = load_queries(__name__)
 
 COUNT_CAP = 10_001
+MIN_SHOWN_BYTES = 1_000_000
+"""Smaller files come faster than people read."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,10 @@ class DownloadState:
 
 
 async def list_running(tx: Tx, *, channel_id: UUID | None, limit: int) -> list[RunningDownload]:
-    """Return running downloads of a channel, or of all, the largest first."""
-    return await tx.all(RunningDownload, Q["list_running"], channel_id=channel_id, limit=limit)
+    """Return running downloads of a channel, or of all, the largest first; small ones are left out."""
+    return await tx.all(
+        RunningDownload, Q["list_running"], channel_id=channel_id, limit=limit, min_bytes=MIN_SHOWN_BYTES
+    )
 
 
 async def count_waiting(tx: Tx, *, channel_id: UUID | None) -> WaitingDownloads:

@@ -5,6 +5,7 @@ from item_file f
 join sighting s on s.id = f.sighting_id
 join channel c on c.id = f.channel_id
 where f.state = 'wanted' and f.wait_reason = '' and f.taken_until > headgate_real_now()
+  and (f.size_bytes = 0 or f.size_bytes >= %(min_bytes)s)
   and (%(channel_id)s::uuid is null or f.channel_id = %(channel_id)s)
 order by f.size_bytes desc, f.sighting_id
 limit %(limit)s
