@@ -31,6 +31,7 @@ from headgate.testing import PRESETS, Profile, SimulatedConnector, VirtualClock,
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 REST_S = 5 * 3600.0
+NO_DOWNLOADS = {"HEADGATE_DATA_DIR": "/nonexistent", "HEADGATE_FILES_DOWNLOADS_AT_ONCE": "0"}
 """Longer than any stream rests that is not cold."""
 HEARTBEAT_S = 60.0
 DEFAULT_PROFILE = PRESETS["telegram_like"].but(lenses=("everything",))
@@ -343,9 +344,7 @@ def make_parts(
     data_dir: Path | None = None,
 ) -> Parts:
     """Put a process together; each one makes ids of its own. It downloads only if it has a folder."""
-    environment = {"HEADGATE_DATA_DIR": str(data_dir or "/nonexistent")}
-    if data_dir is None:
-        environment["HEADGATE_FILES_DOWNLOADS_AT_ONCE"] = "0"
+    environment = NO_DOWNLOADS if data_dir is None else {"HEADGATE_DATA_DIR": str(data_dir)}
     settings = load_settings(environment)
     return build_parts(
         settings,

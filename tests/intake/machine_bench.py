@@ -8,7 +8,7 @@ from typing import Any, cast
 from uuid import UUID, uuid4
 
 import psycopg
-from bench import START
+from bench import NO_DOWNLOADS, START
 from psycopg import sql
 
 from headgate.app.parts import Parts, build_parts
@@ -184,7 +184,7 @@ class MachineBench:
 
     def _build(self) -> Parts:
         return build_parts(
-            load_settings({"HEADGATE_DATA_DIR": "/nonexistent", "HEADGATE_JOBS_TICK_S": "3"}),
+            load_settings({**NO_DOWNLOADS, "HEADGATE_JOBS_TICK_S": "3"}),
             self.url,
             self.database,
             clock=self.clock,

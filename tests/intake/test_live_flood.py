@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from bench import START, Bench
@@ -44,7 +45,7 @@ class Cost:
 
 
 @pytest.fixture(params=["plain", "telegram_like"], ids=["proof", "hint"])
-async def bench(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Bench]:
+async def bench(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> AsyncIterator[Bench]:
     clock = VirtualClock(START)
     # One connection: its counters are complete as soon as it has written them.
     database = Database(database_url, clock, size=1)
@@ -53,7 +54,7 @@ async def bench(request: pytest.FixtureRequest, database_url: str) -> AsyncItera
     world.add_account("reader")
     world.add_stream("packs", title="Packs")
     parts = build_parts(
-        load_settings({"HEADGATE_DATA_DIR": "/nonexistent"}),
+        load_settings({"HEADGATE_DATA_DIR": str(tmp_path)}),
         database_url,
         database,
         clock=clock,

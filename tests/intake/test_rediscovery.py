@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import Bench
+from bench import NO_DOWNLOADS, Bench
 
 from headgate.app.parts import build_parts
 from headgate.domain.streams.messages import LiveEvent
@@ -165,7 +165,7 @@ async def test_an_account_whose_channels_are_all_off_is_listed_again(bench: Benc
 
 async def test_a_setting_says_how_often_channels_are_listed(bench: Bench) -> None:
     await follow_guild(bench)
-    settings = load_settings({"HEADGATE_DATA_DIR": "/nonexistent", "HEADGATE_INTAKE_DISCOVER_EVERY_S": "600"})
+    settings = load_settings({**NO_DOWNLOADS, "HEADGATE_INTAKE_DISCOVER_EVERY_S": "600"})
     bench.parts = build_parts(
         settings,
         bench.url,

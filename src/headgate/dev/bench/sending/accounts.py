@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from tempfile import TemporaryDirectory
 
 from headgate.cli.output import progress_bar
 from headgate.dev.bench.ground import open_ground
@@ -103,7 +104,9 @@ async def _measure(url: str, accounts: int, processes: int, *, seconds: float) -
 
 async def _clear(url: str) -> None:
     async with await connect(url, name="headgate bench") as connection:
-        await connection.execute("truncate account, reminder, run, target, lane, lease, pgqueuer cascade")
+        await connection.execute(
+            "truncate account, reminder, run, target, lane, lease, pgqueuer, blob_store cascade"
+        )
 
 
 async def _plan(database: Database, accounts: Sequence[str], *, group: str) -> datetime:
@@ -121,24 +124,25 @@ async def _processes(
     url: str, count: int, *, accounts: int, idle: int, sent: Sent
 ) -> AsyncGenerator[None, None]:
     """Run real workers on the database; at the end, collect what they sent."""
-    command = [sys.executable, "-m", _PROCESS, url, str(accounts), str(idle)]
-    pipe = asyncio.subprocess.PIPE
-    running = [
-        await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=2**24)
-        for _ in range(count)
-    ]
-    try:
+    with TemporaryDirectory(prefix="headgate-bench-") as folder:
+        command = [sys.executable, "-m", _PROCESS, url, folder, str(accounts), str(idle)]
+        pipe = asyncio.subprocess.PIPE
+        running = [
+            await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=2**24)
+            for _ in range(count)
+        ]
+        try:
+            for process in running:
+                await _read_line(process)
+            yield
+        finally:
+            for process in running:
+                if process.stdin is not None:
+                    process.stdin.close()
         for process in running:
-            await _read_line(process)
-        yield
-    finally:
-        for process in running:
-            if process.stdin is not None:
-                process.stdin.close()
-    for process in running:
-        lines = json.loads(await _read_line(process))
-        sent.extend((account, datetime.fromisoformat(at)) for account, at in lines)
-        await process.wait()
+            lines = json.loads(await _read_line(process))
+            sent.extend((account, datetime.fromisoformat(at)) for account, at in lines)
+            await process.wait()
 
 
 async def _read_line(process: asyncio.subprocess.Process) -> str:

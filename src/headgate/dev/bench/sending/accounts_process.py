@@ -51,13 +51,13 @@ def idle_names(count: int) -> list[str]:
     return [f"idle-{number}" for number in range(count)]
 
 
-async def work(url: str, *, senders: int, idle: int) -> None:
+async def work(url: str, folder: str, *, senders: int, idle: int) -> None:
     """Send until standard input ends."""
     world = build_world(accounts=[*sender_names(senders), *idle_names(idle)], group="group")
     for name in idle_names(idle):
         add_groups(world, f"late-{name}")
     settings = load_settings(
-        {"HEADGATE_DATA_DIR": "/nonexistent", "HEADGATE_OUTFLOW_MESSAGES_PER_MINUTE": str(PER_MINUTE)}
+        {"HEADGATE_DATA_DIR": folder, "HEADGATE_OUTFLOW_MESSAGES_PER_MINUTE": str(PER_MINUTE)}
     )
     connectors = {"simulated": SimulatedConnector(world)}
     async with open_parts(settings, url, clock=world.clock, connectors=connectors) as parts:
@@ -80,4 +80,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    run_quickly(work(sys.argv[1], senders=int(sys.argv[2]), idle=int(sys.argv[3])))
+    run_quickly(work(*sys.argv[1:3], senders=int(sys.argv[3]), idle=int(sys.argv[4])))

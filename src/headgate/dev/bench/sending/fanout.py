@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -73,18 +74,16 @@ async def _send_all(url: str, messages: int) -> float:
         world.add_account(f"account-{number}")
     for number in range(messages // ACCOUNTS):
         world.add_group(f"group-{number}", title=f"Group {number}")
-    settings = load_settings(
-        {
-            "HEADGATE_DATA_DIR": "/nonexistent",
-            "HEADGATE_OUTFLOW_MESSAGES_PER_MINUTE": "60000",
-        }
-    )
     connectors = {"simulated": SimulatedConnector(world)}
-    async with open_parts(settings, url, clock=clock, connectors=connectors) as parts:
-        async with parts.database.transaction() as tx:
-            now = datetime.now(UTC)
-            await plan_runs(tx, world, ("Dear {group}",), window=Window(0, 1440), ids=parts.ids, now=now)
-        took_s = await _work(parts, world, messages)
+    with TemporaryDirectory(prefix="headgate-bench-") as folder:
+        settings = load_settings(
+            {"HEADGATE_DATA_DIR": folder, "HEADGATE_OUTFLOW_MESSAGES_PER_MINUTE": "60000"}
+        )
+        async with open_parts(settings, url, clock=clock, connectors=connectors) as parts:
+            async with parts.database.transaction() as tx:
+                now = datetime.now(UTC)
+                await plan_runs(tx, world, ("Dear {group}",), window=Window(0, 1440), ids=parts.ids, now=now)
+            took_s = await _work(parts, world, messages)
     if len(world.log.sends()) != messages or world.log.doubled_sends():
         raise RuntimeError("not every message was sent once")
     return messages / took_s
