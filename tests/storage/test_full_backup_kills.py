@@ -19,7 +19,7 @@ CHILD = Path(__file__).with_name("backup_child.py")
 KILLED = -signal.SIGKILL
 MAX_STEPS = 200
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.long, pytest.mark.once, pytest.mark.timeout(900)]
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from headgate.domain.library.volumes import Volume
 pytestmark = pytest.mark.once
 
 FULL = bool(os.environ.get("HEADGATE_TEST_FULL"))
-EXAMPLES = 1_000 if FULL else 100
+EXAMPLES = 300 if FULL else 100
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
