@@ -283,8 +283,8 @@ async def test_a_full_disk_is_told_and_loses_nothing_that_was_durable(
         await spool.append(b" and more")
         with pytest.raises(DiskFull):
             await spool.flush()
-        with pytest.raises(DiskFull):
-            await spool.close()
+        await spool.close()
+        assert spool.length == 7
     async with await spools.open("a", version="1") as spool:
         assert spool.length == 7
         await spool.append(b" and the rest")

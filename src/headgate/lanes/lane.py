@@ -8,9 +8,10 @@ wire can only shorten a permit's life, never lengthen it.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from headgate.domain.errors import RateLimited
 from headgate.domain.pacing import (
@@ -33,6 +34,7 @@ from headgate.storage.lanes import lanes as rows
 
 log = get_logger("lanes")
 
+MAX_AHEAD = 16
 MAX_COOL_DOWN_S = 30 * 86_400.0
 _Asked = tuple[rows.Want, float | None]
 """What is asked for, and until when its window is open."""
@@ -118,15 +120,24 @@ class Lanes:
 
     @asynccontextmanager
     async def call(
-        self, owner: str, kind: str, *, closes_at_s: float | None = None, patience_s: float = HORIZON_S
+        self,
+        owner: str,
+        kind: str,
+        *,
+        closes_at_s: float | None = None,
+        patience_s: float = HORIZON_S,
+        stock: PermitStock | None = None,
     ) -> AsyncGenerator[Permit, None]:
         """Make one call in the block; wait for its turn before, 5 s at most, else raise `ComeBackLater`.
 
-        Without patience a lane that is not free right now is one to come back to.
+        Without patience a lane that is not free right now is one to come back to. With a stock, permits are
+        taken ahead for the calls that follow.
 
         A `RateLimited` from the block slows the lane down and goes on to the caller.
         """
-        permit = await self._spent_permit(owner, kind, closes_at_s=closes_at_s, patience_s=patience_s)
+        permit = await self._spent_permit(
+            owner, kind, closes_at_s=closes_at_s, patience_s=patience_s, stock=stock
+        )
         try:
             yield permit
         except ComeBackLater:
@@ -160,14 +171,25 @@ class Lanes:
             self._note_epoch(notice["owner"], notice["kind"], notice["epoch"])
 
     async def _spent_permit(
-        self, owner: str, kind: str, *, closes_at_s: float | None, patience_s: float
+        self,
+        owner: str,
+        kind: str,
+        *,
+        closes_at_s: float | None,
+        patience_s: float,
+        stock: PermitStock | None,
     ) -> Permit:
         patience_ends_at_s = self.clock.monotonic() + patience_s
         while True:
-            grant = await self.acquire(owner, kind, closes_at_s=closes_at_s, horizon_s=patience_s)
-            if isinstance(grant, ComeBack):
-                raise ComeBackLater(grant.delay_s)
-            (permit,) = grant
+            permit = stock.take(self) if stock is not None else None
+            if permit is None:
+                count = stock.wish if stock is not None else 1
+                grant = await self.acquire(owner, kind, count, closes_at_s=closes_at_s, horizon_s=patience_s)
+                if isinstance(grant, ComeBack):
+                    raise ComeBackLater(grant.delay_s)
+                permit, *ahead = grant
+                if stock is not None:
+                    stock.put(ahead)
             now_s = self.clock.monotonic()
             if permit.due_at_s > max(patience_ends_at_s, now_s):
                 raise ComeBackLater(permit.due_at_s - now_s)
@@ -221,6 +243,39 @@ class Lanes:
     def _note_epoch(self, owner: str, kind: str, epoch: int) -> None:
         known = self._epochs.setdefault(owner, {})
         known[kind] = max(known.get(kind, 0), epoch)
+
+
+@dataclass
+class PermitStock:
+    """Permits of one lane that are taken ahead, for calls that follow each other.
+
+    Twice as many each time as long as all are used; one, after some were void before their calls: those are
+    lost to the pace.
+    """
+
+    calls_left: int = 1
+    """How many calls will follow at most, which their caller sets."""
+    _doubled: int = 1
+    _permits: deque[Permit] = field(default_factory=deque[Permit])
+
+    @property
+    def wish(self) -> int:
+        """How many to ask for."""
+        return max(1, min(self._doubled, self.calls_left, MAX_AHEAD))
+
+    def take(self, lanes: Lanes) -> Permit | None:
+        """Return the next permit that may still be used, if there is one."""
+        while self._permits:
+            permit = self._permits.popleft()
+            if lanes.refusal(permit) in (None, "early"):
+                return permit
+            self._doubled = 1
+        return None
+
+    def put(self, permits: Sequence[Permit]) -> None:
+        """Keep what was taken ahead."""
+        self._doubled *= 2
+        self._permits.extend(permits)
 
 
 def _horizon_s(asked_at_s: float, closes_at_s: float | None) -> float:

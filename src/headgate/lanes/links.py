@@ -17,7 +17,7 @@ from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
 from headgate.domain.errors import AccountTrouble, Elsewhere, WorkError
 from headgate.domain.pacing import HORIZON_S, LanePlan
 from headgate.kernel.logs import get_logger
-from headgate.lanes.lane import Lanes
+from headgate.lanes.lane import Lanes, PermitStock
 from headgate.lanes.plans import plan_lanes
 from headgate.storage.channels.channels import suspend_account
 from headgate.storage.database import Tx
@@ -97,7 +97,13 @@ class Links:
 
     @asynccontextmanager
     async def call(
-        self, account: AccountRef, kind: CallKind, *, host: str = "", patience_s: float = HORIZON_S
+        self,
+        account: AccountRef,
+        kind: CallKind,
+        *,
+        host: str = "",
+        patience_s: float = HORIZON_S,
+        stock: PermitStock | None = None,
     ) -> AsyncGenerator[Link, None]:
         """Make one call in the block, when its lane permits it; whatever it raises is one of our errors.
 
@@ -107,7 +113,10 @@ class Links:
         async with self._suspending(account):
             link = await self._opened(account)
             owner = await self._host_lanes(account.platform, host) if host else str(account.id)
-            async with self.lanes.call(owner, kind, patience_s=patience_s), self._classifying(account):
+            async with (
+                self.lanes.call(owner, kind, patience_s=patience_s, stock=stock),
+                self._classifying(account),
+            ):
                 yield link
 
     @asynccontextmanager

@@ -56,12 +56,14 @@ class Download:
             await spool.restart()
         if not (self._exact and spool.length == self.file.size_bytes) and not await self._read(spool):
             return False
-        await spool.finish(size_bytes=self.file.size_bytes if self._exact else None)
+        # A small file is written while the next one arrives.
+        finish = spool.finish_later if self.file.small else spool.finish
+        await finish(size_bytes=self.file.size_bytes if self._exact else None)
         return True
 
     async def _read(self, spool: Spool) -> bool:
         file = self.file
-        async with self.links.call(self.turn.account, "download") as link:
+        async with self.links.call(self.turn.account, "download", stock=self.turn.permits) as link:
             chunks = link.download(
                 file.stream_key,
                 message_key=file.message_key,

@@ -15,6 +15,7 @@ from headgate.connectors.protocol import PlacingLink
 from headgate.domain.errors import AccountTrouble, Elsewhere, Gone, RateLimited, Transient, WorkError
 from headgate.domain.pacing import UnknownLane
 from headgate.intake.fetching import endings
+from headgate.intake.fetching.batches import Batch
 from headgate.intake.fetching.download import Download, NotOurs
 from headgate.intake.fetching.placing import Interrupted, PlaceReader, complete_placed
 from headgate.intake.fetching.storing import complete, link_known, store
@@ -169,52 +170,47 @@ class Fetcher:
         wanted = [file for file in taken if file.sighting_id not in blamed]
         linked = await link_known(turn.job.database, wanted, taken_by=turn.taken_by, now=self.clock.now())
         wanted = [file for file in wanted if file.sighting_id not in linked]
-        reserved = await self._reserve_small(wanted)
-        pulled: list[tuple[FetchFile, Spool]] = []
+        batch = Batch(released)
+        batch.reserved = await self._reserve_small(wanted)
+        if batch.reserved:
+            batch.spools = await self.files.spools.open_all({file.key: file.source for file in wanted})
         try:
-            for file in wanted:
+            for place, file in enumerate(wanted):
                 if turn.ended or turn.stopping:
                     released.append(
                         endings.keep_place(file, spooled=file.spooled_bytes, now=self.clock.now())
                     )
                     continue
-                await self._fetch_one(turn, file, pulled, released, reserved=reserved)
-            released += await self._store(turn, pulled)
+                turn.permits.calls_left = len(wanted) - place
+                await self._fetch_one(turn, file, batch)
+                await batch.until_written()
+            await self._store(turn, batch)
         finally:
-            for _, spool in pulled:
-                await spool.close()
-        await self._release(turn, taken, released)
+            await batch.close()
+        await self._release(turn, [file for file in taken if file.sighting_id not in batch.stored], released)
 
-    async def _fetch_one(
-        self,
-        turn: Turn,
-        file: FetchFile,
-        pulled: list[tuple[FetchFile, Spool]],
-        released: list[ReleasedFile],
-        *,
-        reserved: bool,
-    ) -> None:
+    async def _fetch_one(self, turn: Turn, file: FetchFile, batch: Batch) -> None:
         """Download one file; what goes wrong decides how it is given back."""
         spool: Spool | None = None
         spooled = file.spooled_bytes
         try:
             if file.failed_before and not await self._refresh(turn, file):
-                released.append(endings.keep_for_later(file, spooled=spooled, now=self.clock.now()))
+                batch.released.append(endings.keep_for_later(file, spooled=spooled, now=self.clock.now()))
                 return
-            if await self._place(turn, file, released):
+            if await self._place(turn, file, batch.released):
                 return
-            room_keys = () if reserved else await self._reserve(turn, file)
-            spool = await self.files.spools.open(file.key, version=file.source)
+            room_keys = () if batch.reserved else await self._reserve(turn, file)
+            spool = batch.take_spool(file) or await self.files.spools.open(file.key, version=file.source)
             download = Download(self.links, self.files, self.clock, turn.job.database, turn, file, room_keys)
             try:
                 done = await download.pull(spool)
             finally:
                 spooled = spool.length
             if done:
-                pulled.append((file, spool))
+                batch.pulled.append((file, spool))
                 spool = None
                 return
-            released.append(endings.keep_place(file, spooled=spooled, now=self.clock.now()))
+            batch.released.append(endings.keep_place(file, spooled=spooled, now=self.clock.now()))
         except NotOurs:
             if spool is not None:
                 await spool.discard()
@@ -224,7 +220,7 @@ class Fetcher:
                 spooled = spool.length
             ending = await self._end(turn, file, error, spooled=spooled)
             if ending is not None:
-                released.append(ending)
+                batch.released.append(ending)
         finally:
             if spool is not None:
                 await spool.close()
@@ -337,25 +333,25 @@ class Fetcher:
                 await file_rows.prefer_set(tx, [each.sighting_id for each in others])
         return tuple(sizes)
 
-    async def _store(self, turn: Turn, pulled: Sequence[tuple[FetchFile, Spool]]) -> list[ReleasedFile]:
-        """Store what has come whole, and note it in one transaction; returns what could not be stored."""
-        stored, failed = await store(self.files, pulled)
+    async def _store(self, turn: Turn, batch: Batch) -> None:
+        """Store what has come whole, and note it in one transaction."""
+        stored, failed = await store(self.files, batch.pulled)
         await complete(turn.job.database, self.files, stored, taken_by=turn.taken_by, now=self.clock.now())
-        spools = dict(
-            zip([file.sighting_id for file, _ in pulled], [spool for _, spool in pulled], strict=True)
-        )
-        for file, _ in stored:
-            await spools[file.sighting_id].discard()
-        endings_of = [
-            await self._end(turn, file, error, spooled=spools[file.sighting_id].length)
-            for file, error in failed
-        ]
-        return [ending for ending in endings_of if ending is not None]
+        batch.stored.update(file.sighting_id for file, _ in stored)
+        spools = {file.sighting_id: spool for file, spool in batch.pulled}
+        await self.files.spools.discard_all([spools[file.sighting_id] for file, _ in stored])
+        for file, error in failed:
+            spool = spools[file.sighting_id]
+            # Its length is what the disk has taken.
+            await spool.close()
+            ending = await self._end(turn, file, error, spooled=spool.length)
+            if ending is not None:
+                batch.released.append(ending)
 
-    async def _release(
-        self, turn: Turn, taken: Sequence[FetchFile], released: Sequence[ReleasedFile]
-    ) -> None:
+    async def _release(self, turn: Turn, left: Sequence[FetchFile], released: Sequence[ReleasedFile]) -> None:
         """Give back what was not stored; room is still promised only to what has begun to come."""
+        if not left:
+            return
         begun = {each.sighting_id for each in released if each.spooled_bytes}
         async with turn.job.database.transaction() as tx:
             await file_rows.release_files(
@@ -365,4 +361,4 @@ class Fetcher:
                 machine=self.files.spools.machine,
                 now=self.clock.now(),
             )
-            await self.files.room.release(tx, [file.key for file in taken if file.sighting_id not in begun])
+            await self.files.room.release(tx, [file.key for file in left if file.sighting_id not in begun])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import WorkError
+from headgate.domain.errors import Transient, WorkError
 from headgate.storage.blobs.blobs import Blob, ContentId, find_aliases, upsert_aliases
 from headgate.storage.blobs.opening import Files
 from headgate.storage.blobs.spools import Spool
@@ -16,6 +16,7 @@ from headgate.storage.events import Event, publish
 from headgate.storage.library.fetch_lines import FetchFile
 from headgate.storage.library.files import complete_files, lock_taken
 
+PulledFile = tuple[FetchFile, Spool]
 StoredFile = tuple[FetchFile, Blob]
 FailedFile = tuple[FetchFile, WorkError | StoreTrouble]
 
@@ -42,10 +43,32 @@ async def link_known(
     return set(blobs)
 
 
-async def store(
-    files: Files, pulled: Sequence[tuple[FetchFile, Spool]]
-) -> tuple[list[StoredFile], list[FailedFile]]:
+async def store(files: Files, pulled: Sequence[PulledFile]) -> tuple[list[StoredFile], list[FailedFile]]:
     """Store finished spools, together if all goes well; returns what is stored and what is not."""
+    pulled, unwritten = await _write_rest(pulled)
+    stored, failed = await _store_written(files, pulled)
+    return stored, unwritten + failed
+
+
+async def _write_rest(
+    pulled: Sequence[PulledFile],
+) -> tuple[list[PulledFile], list[FailedFile]]:
+    """Wait for the disk; returns what is written and what is not."""
+    written: list[PulledFile] = []
+    failed: list[FailedFile] = []
+    for file, spool in pulled:
+        try:
+            await spool.flush()
+        except Transient as error:
+            failed.append((file, error))
+        else:
+            written.append((file, spool))
+    return written, failed
+
+
+async def _store_written(
+    files: Files, pulled: Sequence[PulledFile]
+) -> tuple[list[StoredFile], list[FailedFile]]:
     if not pulled:
         return [], []
     try:
@@ -58,7 +81,7 @@ async def store(
     stored: list[StoredFile] = []
     failed: list[FailedFile] = []
     for each in pulled:
-        one_stored, one_failed = await store(files, [each])
+        one_stored, one_failed = await _store_written(files, [each])
         stored += one_stored
         failed += one_failed
     return stored, failed

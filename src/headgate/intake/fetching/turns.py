@@ -9,6 +9,7 @@ from uuid import UUID
 from headgate.domain.errors import AccountTrouble
 from headgate.jobs.job import Job
 from headgate.kernel.clock import Clock
+from headgate.lanes.lane import PermitStock
 from headgate.lanes.links import AccountRef
 
 MAX_TURN_S = 60.0
@@ -44,6 +45,7 @@ class Turn:
     bytes: int = 0
     takes: int = 0
     without_room: int = 0
+    permits: PermitStock = field(default_factory=PermitStock)
     passed: list[UUID] = field(default_factory=list[UUID])
     """Channels that had nothing to take."""
     rest_until: datetime | None = None

@@ -99,7 +99,7 @@ class DiskRoom:
 
     async def measure(self) -> Room:
         """Return what may be written now."""
-        spooled, uses = await self._spools.get_sizes(), await self._get_uses()
+        spooled, uses = await self._survey()
         async with self._database.autocommit() as tx:
             reserved = await self._list_reserved(tx)
         return self._tightest(uses, sum(unwritten_bytes(reserved, spooled).values()))
@@ -114,7 +114,7 @@ class DiskRoom:
     async def reserve_all(self, sizes: Mapping[str, int]) -> None:
         """Promise room to several at once: to all of them, or to none."""
         machine = self._spools.machine
-        spooled, uses = await self._spools.get_sizes(), await self._get_uses()
+        spooled, uses = await self._survey()
         async with self._database.transaction() as tx:
             # Two that reserve at once must not both get the last room.
             await tx.execute(Q["lock_room"], machine=machine)
@@ -158,8 +158,11 @@ class DiskRoom:
         rows = await tx.all(_Reserved, Q["list_reserved"], machine=self._spools.machine)
         return {row.key: row.size_bytes for row in rows}
 
-    async def _get_uses(self) -> list[DiskUse]:
-        return [await self._spools.threads.run(_use_of, folder) for folder in self._folders]
+    async def _survey(self) -> tuple[dict[str, int], list[DiskUse]]:
+        """Return the sizes of spools, then the use of disks: what is written in between counts as both."""
+        return await self._spools.threads.run(
+            lambda: (self._spools.list_sizes(), [_use_of(folder) for folder in self._folders])
+        )
 
     def _tightest(self, uses: Sequence[DiskUse], promised_bytes: int) -> Room:
         rooms = (Room(use, kept_free_bytes(use, self._settings), promised_bytes) for use in uses)

@@ -191,7 +191,8 @@ class SpoolFile:
 
 def open_spool_file(path: Path, *, version: str, remembered: Remembered | None) -> tuple[SpoolFile, bool]:
     """Open and lock a spool, where it was left if that can be relied on; tell whether it is hashed, too."""
-    file = SpoolFile(path, _lock(path), version=version)
+    with _explained(path):
+        file = SpoolFile(path, _lock(path), version=version)
     try:
         return file, file.resume(remembered)
     except BaseException:
