@@ -116,6 +116,8 @@ class Bench:
     parts: Parts
     claimer: Stepper | None = None
     data_dir: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    """More settings, as a process finds them."""
     _ticker: Tick | None = None
     _processes: int = 1
     _connections: list[Connection] = field(default_factory=list[Connection])
@@ -180,7 +182,13 @@ class Bench:
         await self.change("let_jobs_wait_less", by=timedelta(seconds=10 * HEARTBEAT_S))
         self._processes += 1
         self.parts = make_parts(
-            self.database, self.url, self.clock, self.world, seed=self._processes, data_dir=self.data_dir
+            self.database,
+            self.url,
+            self.clock,
+            self.world,
+            seed=self._processes,
+            data_dir=self.data_dir,
+            environment=self.environment,
         )
 
     def at_next(self, point: str, act: Callable[[], Awaitable[None]]) -> None:
@@ -320,6 +328,7 @@ def build_bench(
     *,
     lanes: Mapping[CallKind, LaneDefault] | None = None,
     data_dir: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Bench:
     """Put a world with one account and one stream around a database."""
     # Lanes wait on the clock; a pace without bounds keeps a hand-moved clock from standing still.
@@ -330,8 +339,8 @@ def build_bench(
     world = World(1, clock, profile.but(lanes={**unbounded, **(lanes or {})}))
     world.add_account("reader")
     world.add_stream("packs", title="Packs")
-    parts = make_parts(database, url, clock, world, data_dir=data_dir)
-    return Bench(database, url, clock, world, parts, data_dir=data_dir)
+    parts = make_parts(database, url, clock, world, data_dir=data_dir, environment=environment)
+    return Bench(database, url, clock, world, parts, data_dir=data_dir, environment=environment or {})
 
 
 def make_parts(
@@ -342,10 +351,11 @@ def make_parts(
     *,
     seed: int = 1,
     data_dir: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Parts:
     """Put a process together; each one makes ids of its own. It downloads only if it has a folder."""
-    environment = NO_DOWNLOADS if data_dir is None else {"HEADGATE_DATA_DIR": str(data_dir)}
-    settings = load_settings(environment)
+    own = NO_DOWNLOADS if data_dir is None else {"HEADGATE_DATA_DIR": str(data_dir)}
+    settings = load_settings({**own, **(environment or {})})
     return build_parts(
         settings,
         url,

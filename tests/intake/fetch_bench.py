@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -53,6 +53,12 @@ select count(*) from inspection
 -- name: end_leases
 update item_file set taken_until = taken_until - %(by)s::interval
 
+-- name: end_reservations
+update room_reservation set expires_at = expires_at - interval '1 hour'
+
+-- name: end_reservations_of_others
+delete from room_reservation where key = 'elsewhere'
+
 -- name: end_slots
 delete from fetch_slot
 """,
@@ -81,10 +87,20 @@ class FetchBench(Bench):
         """End the process as a kill does: only the locks of its files go. Then begin another one."""
         old = self.parts.files
         await self.restart()
-        await old.spools.close()
+        await old.close()
+        await self.recover()
+        await self.start()
+
+    async def become(self, process: int) -> None:
+        """Be the process with this number, after those before it were killed."""
+        await self.parts.files.close()
+        self._processes = process - 1
+        await self.restart()
+
+    async def recover(self) -> None:
+        """Wait until what a dead process had is free again."""
         await self.alter("end_leases", by=timedelta(minutes=5))
         await self.pass_time(130)
-        await self.start()
 
     async def read_stored(self) -> set[bytes]:
         """Return all stored content, by reading it."""
@@ -106,10 +122,26 @@ class FetchBench(Bench):
 
 @asynccontextmanager
 async def open_fetch_bench(
-    database: Database, url: str, folder: Path, profile: Profile = DEFAULT_PROFILE
+    database: Database,
+    url: str,
+    folder: Path,
+    profile: Profile = DEFAULT_PROFILE,
+    *,
+    environment: Mapping[str, str] | None = None,
+    process: int = 1,
 ) -> AsyncGenerator[FetchBench, None]:
-    plain = build_bench(database, url, profile, data_dir=folder)
-    bench = FetchBench(database, url, plain.clock, plain.world, plain.parts, data_dir=folder)
+    plain = build_bench(database, url, profile, data_dir=folder, environment=environment)
+    bench = FetchBench(
+        database,
+        url,
+        plain.clock,
+        plain.world,
+        plain.parts,
+        data_dir=folder,
+        environment=plain.environment,
+    )
+    if process > 1:
+        await bench.become(process)
     await bench.start()
     await bench.follow()
     try:

@@ -67,6 +67,18 @@ CREATE OR REPLACE FUNCTION public.headgate_file_source(content_id text, file_nam
  IMMUTABLE PARALLEL SAFE
 RETURN ((CASE WHEN (content_id <> ''::text) THEN ('c:'::text || content_id) ELSE ((('f:'::text || file_name) || '/'::text) || mime_type) END || ':'::text) || size_bytes);
 
+CREATE OR REPLACE FUNCTION public.headgate_has_begun(of_file item_file)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT (((of_file).state = 'wanted'::text) AND ((of_file).wait_reason = ''::text) AND (((of_file).spooled_bytes > 0) OR (EXISTS ( SELECT
+            FROM ((sighting mine
+              JOIN sighting s ON (((s.item_id = mine.item_id) AND (s.id <> mine.id))))
+              JOIN item_file f ON ((f.sighting_id = s.id)))
+           WHERE ((mine.id = (headgate_has_begun.of_file).sighting_id) AND ((f.state = 'stored'::text) OR (f.spooled_bytes > 0)))))));
+END;
+
 CREATE OR REPLACE FUNCTION public.headgate_job_kind(headers jsonb, entrypoint text)
  RETURNS text
  LANGUAGE sql

@@ -17,8 +17,8 @@ class Batch:
 
     released: list[ReleasedFile]
     """Those that are given back without their content."""
-    reserved: bool = False
-    """They have their room already; otherwise each asks for its own."""
+    room_keys: tuple[str, ...] = ()
+    """Whose room they have already, their own and that of the rest of their sets; empty: each asks."""
     pulled: list[PulledFile] = field(default_factory=list[PulledFile])
     stored: set[UUID] = field(default_factory=set[UUID])
     spools: dict[str, Spool | Exception] = field(default_factory=dict[str, "Spool | Exception"])

@@ -171,8 +171,8 @@ class Fetcher:
         linked = await link_known(turn.job.database, wanted, taken_by=turn.taken_by, now=self.clock.now())
         wanted = [file for file in wanted if file.sighting_id not in linked]
         batch = Batch(released)
-        batch.reserved = await self._reserve_small(wanted)
-        if batch.reserved:
+        batch.room_keys = await self._reserve_together(turn, wanted)
+        if batch.room_keys:
             batch.spools = await self.files.spools.open_all({file.key: file.source for file in wanted})
         try:
             for place, file in enumerate(wanted):
@@ -199,7 +199,7 @@ class Fetcher:
                 return
             if await self._place(turn, file, batch.released):
                 return
-            room_keys = () if batch.reserved else await self._reserve(turn, file)
+            room_keys = batch.room_keys or await self._reserve(turn, [file])
             spool = batch.take_spool(file) or await self.files.spools.open(file.key, version=file.source)
             download = Download(self.links, self.files, self.clock, turn.job.database, turn, file, room_keys)
             try:
@@ -305,32 +305,29 @@ class Fetcher:
             raise NotOurs("the file is not wanted any more")
         return isinstance(taken, Refetched)
 
-    async def _reserve_small(self, files: Sequence[FetchFile]) -> bool:
-        """Promise room to small files together; false if each has to ask for itself."""
+    async def _reserve_together(self, turn: Turn, files: Sequence[FetchFile]) -> tuple[str, ...]:
+        """Promise room to small files together; nothing if each has to ask for itself."""
         if len(files) < 2:
-            return False
-        try:
-            await self.files.room.reserve_all({file.key: file.size_bytes for file in files})
-        except NoRoom:
-            return False
-        return True
-
-    async def _reserve(self, turn: Turn, file: FetchFile) -> tuple[str, ...]:
-        """Promise room to a file, and to the rest of its set; returns the keys of the rest."""
-        if file.small or not self.files.room.includes_store:
-            await self.files.room.reserve(file.key, file.size_bytes)
             return ()
-        async with turn.job.database.transaction() as tx:
-            others = [
-                each
-                for each in await file_rows.list_set_files(tx, file.sighting_id)
-                if each.sighting_id != file.sighting_id
-            ]
-        sizes = {str(each.sighting_id): each.size_bytes for each in others}
-        await self.files.room.reserve_all({file.key: file.size_bytes, **sizes})
+        try:
+            return await self._reserve(turn, files)
+        except NoRoom:
+            return ()
+
+    async def _reserve(self, turn: Turn, files: Sequence[FetchFile]) -> tuple[str, ...]:
+        """Promise room to files and to the rest of their sets; returns the keys of all."""
+        sizes = {file.key: file.size_bytes for file in files}
+        others: list[UUID] = []
+        if self.files.room.includes_store:
+            async with turn.job.database.autocommit() as tx:
+                for each in await file_rows.list_set_files(tx, [file.sighting_id for file in files]):
+                    if str(each.sighting_id) not in sizes:
+                        others.append(each.sighting_id)
+                        sizes[str(each.sighting_id)] = each.size_bytes
+        await self.files.room.reserve_all(sizes)
         if others:
             async with turn.job.database.transaction() as tx:
-                await file_rows.prefer_set(tx, [each.sighting_id for each in others])
+                await file_rows.prefer_set(tx, others)
         return tuple(sizes)
 
     async def _store(self, turn: Turn, batch: Batch) -> None:
@@ -352,7 +349,6 @@ class Fetcher:
         """Give back what was not stored; room is still promised only to what has begun to come."""
         if not left:
             return
-        begun = {each.sighting_id for each in released if each.spooled_bytes}
         async with turn.job.database.transaction() as tx:
             await file_rows.release_files(
                 tx,
@@ -361,4 +357,5 @@ class Fetcher:
                 machine=self.files.spools.machine,
                 now=self.clock.now(),
             )
+            begun = await file_rows.list_begun(tx, [file.sighting_id for file in left])
             await self.files.room.release(tx, [file.key for file in left if file.sighting_id not in begun])

@@ -1,7 +1,8 @@
 """Room on the disk: how much may still be written, and room that is promised before the first byte.
 
 A reservation is for what is to be written. The spools of its key, and of keys below it (`set` and `set/2`),
-count towards it. It is held by a lease: what is not renewed is free again.
+count towards it. It is held by a lease: what is not renewed is free again, but for things that have begun to
+come, which keep their room until the rest is there.
 """
 
 from __future__ import annotations
@@ -118,6 +119,7 @@ class DiskRoom:
         async with self._database.transaction() as tx:
             # Two that reserve at once must not both get the last room.
             await tx.execute(Q["lock_room"], machine=machine)
+            await tx.execute(Q["renew_begun"], ttl_s=RESERVATION_TTL_S)
             await tx.execute(Q["delete_expired"])
             wanted = unwritten_bytes({**await self._list_reserved(tx), **sizes}, spooled)
             needed = sum(wanted.pop(key) for key in sizes)

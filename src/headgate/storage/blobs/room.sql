@@ -27,6 +27,14 @@ where machine = %(machine)s and key = %(key)s
 -- The work is done, or given up.
 delete from room_reservation where machine = %(machine)s and key = any(%(keys)s::text[])
 
+-- name: renew_begun
+-- What has begun to come keeps its room while the rest waits for its turn, however long that is; not in a channel that
+-- is off. Keys of other things are not ids.
+update room_reservation r set expires_at = headgate_real_now() + make_interval(secs => %(ttl_s)s)
+from item_file f
+where r.expires_at <= headgate_real_now() and headgate_has_begun(f) and headgate_switched_off(f.channel_id) is null
+  and f.sighting_id = case when r.key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then r.key::uuid end
+
 -- name: delete_expired
 -- Of all machines: some do not come back.
 delete from room_reservation where expires_at <= headgate_real_now()

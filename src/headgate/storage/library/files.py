@@ -93,9 +93,14 @@ async def forget_starts(tx: Tx, sighting_id: UUID, *, taken_by: UUID) -> None:
     await tx.execute(Q["forget_starts"], id=sighting_id, taken_by=taken_by)
 
 
-async def list_set_files(tx: Tx, sighting_id: UUID) -> list[SetFile]:
-    """Return all files of the same thing that are still to come, this one included."""
-    return await tx.all(SetFile, Q["list_set_files"], id=sighting_id)
+async def list_set_files(tx: Tx, sighting_ids: Sequence[UUID]) -> list[SetFile]:
+    """Return all files of the same things that are still to come, these included."""
+    return await tx.all(SetFile, Q["list_set_files"], ids=list(sighting_ids))
+
+
+async def list_begun(tx: Tx, sighting_ids: Sequence[UUID]) -> set[UUID]:
+    """Return those wanted files of which something has come, or of whose things."""
+    return set(await tx.column(Q["list_begun"], ids=list(sighting_ids)))
 
 
 async def prefer_set(tx: Tx, sighting_ids: Sequence[UUID]) -> None:

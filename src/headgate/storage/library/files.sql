@@ -58,11 +58,17 @@ update item_file set starts = 1, attempts = 0 where sighting_id = %(id)s and tak
 
 -- name: list_set_files
 -- The files of the same thing that are still to come, which are promised room together; copies of a volume, too.
-select f.sighting_id, f.size_bytes from sighting mine
+select f.sighting_id, f.size_bytes
+from (select distinct item_id from sighting where id = any(%(ids)s::uuid[])) as mine
 join sighting s on s.item_id = mine.item_id
 join item_file f on f.sighting_id = s.id
-where mine.id = %(id)s and f.state = 'wanted'
+where f.state = 'wanted'
 order by f.sighting_id limit 2000
+
+-- name: list_begun
+-- What has begun to come keeps its room until it is there; a set begins with its first volume.
+select f.sighting_id from item_file f
+where f.sighting_id = any(%(ids)s::uuid[]) and headgate_has_begun(f)
 
 -- name: prefer_set
 -- A thing that was begun is finished before others are begun.

@@ -2073,6 +2073,18 @@ create index item_file_ready on item_file (channel_id, priority, due_at, sightin
 create index item_file_waiting on item_file (channel_id, needs_bytes) where state = 'wanted' and wait_reason <> '';
 create index item_file_blob on item_file (blob_id) where blob_id is not null;
 
+-- Whether something of a wanted file has come, or of the thing that it is a volume of. What waits for room has not begun:
+-- it must not keep others from passing.
+create function headgate_has_begun(of_file item_file) returns boolean language sql stable
+begin atomic
+    select of_file.state = 'wanted' and of_file.wait_reason = '' and (of_file.spooled_bytes > 0 or exists (
+        select from sighting mine
+        join sighting s on s.item_id = mine.item_id and s.id <> mine.id
+        join item_file f on f.sighting_id = s.id
+        where mine.id = of_file.sighting_id and (f.state = 'stored' or f.spooled_bytes > 0)
+    ));
+end;
+
 -- Channels with files to fetch; each line is served by the account that reads the channel.
 create table fetch_line (
     channel_id uuid primary key references channel (id) on delete cascade,
