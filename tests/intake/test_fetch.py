@@ -293,3 +293,36 @@ async def test_another_account_goes_on_when_one_cannot(fetching: FetchBench) -> 
     await fetching.work()
     await fetching.rest(300)
     assert await fetching.states() == ["a.zip stored"]
+
+
+async def test_a_channel_that_an_account_cannot_see_any_more_is_left_to_another(fetching: FetchBench) -> None:
+    await fetching.follow("second")
+    files = [named(f"{number}.zip") for number in range(4)]
+    await fetching.hear(fetching.world.post("packs", files=files))
+    fetching.world.kick("reader", "packs")
+    # The first file tells; nothing more is asked with this account, and the other one goes on at once.
+    await fetching.work()
+    assert await fetching.states() == [f"{number}.zip stored" for number in range(4)]
+    assert fetching.calls("download") == len(files) + 1
+    (watch,) = await fetching.rows(
+        "select w.error_class from watch w join account a on a.id = w.account_id"
+        " where a.name = 'reader' and w.open_until is not null"
+    )
+    assert watch["error_class"] == "Gone"
+
+
+async def test_a_platform_that_does_not_answer_costs_no_account_its_channel(fetching: FetchBench) -> None:
+    await fetching.hear(fetching.world.post("packs", files=[named("a.zip")]))
+
+    async def fail(point: str) -> None:
+        if point == "download.before_effect":
+            raise SimNotFound("not for you")
+        if point in ("heads.before_effect", "message.before_effect"):
+            raise SimDisconnected(point)
+
+    fetching.world.on_point = fail
+    await fetching.work()
+    assert await fetching.rows("select 1 from watch where open_until is not null") == []
+    fetching.mend()
+    await fetching.rest(120)
+    assert await fetching.states() == ["a.zip stored"]

@@ -12,7 +12,16 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.connectors.protocol import PlacingLink
-from headgate.domain.errors import AccountTrouble, Elsewhere, Gone, RateLimited, Transient, WorkError
+from headgate.domain.breaker import fail
+from headgate.domain.errors import (
+    AccountTrouble,
+    Elsewhere,
+    Gone,
+    RateLimited,
+    Transient,
+    WorkError,
+    error_class,
+)
 from headgate.domain.pacing import UnknownLane
 from headgate.intake.fetching import endings
 from headgate.intake.fetching.batches import Batch
@@ -39,7 +48,8 @@ from headgate.storage.library import fetch_lines
 from headgate.storage.library import files as file_rows
 from headgate.storage.library.fetch_lines import FetchFile
 from headgate.storage.library.files import ReleasedFile
-from headgate.storage.streams.watches import get_watcher
+from headgate.storage.streams import watches
+from headgate.storage.streams.streams import lock_stream
 
 log = get_logger("intake")
 
@@ -96,7 +106,7 @@ class Fetcher:
         await job.progressed()
         await self._release_lost(job.database)
         async with job.database.transaction() as tx:
-            watcher = await get_watcher(tx, job.key.account_id)
+            watcher = await watches.get_watcher(tx, job.key.account_id)
         if watcher is None or watcher.state != "active":
             return
         account = AccountRef(watcher.id, watcher.platform, watcher.name, watcher.established, watcher.sign_in)
@@ -176,7 +186,7 @@ class Fetcher:
             batch.spools = await self.files.spools.open_all({file.key: file.source for file in wanted})
         try:
             for place, file in enumerate(wanted):
-                if turn.ended or turn.stopping:
+                if turn.ended or turn.stopping or file.channel_id in turn.passed:
                     released.append(
                         endings.keep_place(file, spooled=file.spooled_bytes, now=self.clock.now())
                     )
@@ -271,17 +281,42 @@ class Fetcher:
         self, turn: Turn, file: FetchFile, error: Gone, *, spooled: int
     ) -> ReleasedFile | None:
         """Believe that a file is gone only if its message is, for an account that can read the channel."""
+        now = self.clock.now()
         try:
             found = await self._refresh(turn, file)
+            lost = not found and await self._lose_sight(turn, file, error)
         except NotOurs:
             return None
         except RateLimited as limited:
-            turn.rest_until = self.clock.now() + timedelta(seconds=limited.retry_after_s)
-            return endings.keep_place(file, spooled=spooled, now=self.clock.now())
+            turn.rest_until = now + timedelta(seconds=limited.retry_after_s)
+            return endings.keep_place(file, spooled=spooled, now=now)
+        if lost:
+            return endings.keep_place(file, spooled=spooled, now=now)
         if not found:
-            return endings.keep_for_later(file, spooled=spooled, now=self.clock.now())
+            return endings.keep_for_later(file, spooled=spooled, now=now)
         # The message says that the file is there.
-        return endings.count_failure(file, Transient(str(error)), spooled=spooled, now=self.clock.now())
+        return endings.count_failure(file, Transient(str(error)), spooled=spooled, now=now)
+
+    async def _lose_sight(self, turn: Turn, file: FetchFile, error: Gone) -> bool:
+        """Leave a channel that the account cannot see any more to another one; tell whether it is so."""
+        if await self.messages.sees(turn.account, file.stream_key) is not False:
+            return False
+        turn.passed.append(file.channel_id)
+        account_id, channel_id, now = turn.account.id, file.channel_id, self.clock.now()
+        async with turn.job.database.transaction() as tx:
+            await lock_stream(tx, channel_id)
+            before = await watches.get_breaker(tx, channel_id=channel_id, account_id=account_id)
+            await watches.fail_watch(
+                tx,
+                channel_id=channel_id,
+                account_id=account_id,
+                breaker=fail(before, now=now, at_once=True),
+                error_class=error_class(error),
+                error_message=str(error),
+                now=now,
+            )
+            await watches.pass_on(tx, account_id, channel_id=channel_id, now=now)
+        return True
 
     async def _refresh(self, turn: Turn, file: FetchFile) -> bool:
         """Fetch the message again, which renews its links; false if no account can at the moment.

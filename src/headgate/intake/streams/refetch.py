@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.errors import AccountTrouble, Elsewhere, Malformed, RateLimited, WorkError
+from headgate.domain.errors import AccountTrouble, Elsewhere, Gone, Malformed, RateLimited, WorkError
 from headgate.domain.pacing import UnknownLane
 from headgate.domain.streams.messages import Message
 from headgate.domain.text import is_stand_in
@@ -80,13 +80,19 @@ class SingleMessages:
 
     async def answers(self, account: AccountRef, stream_key: str) -> bool:
         """Tell the message's trouble from the platform's: an outage must not use up attempts."""
+        return await self.sees(account, stream_key) is True
+
+    async def sees(self, account: AccountRef, stream_key: str) -> bool | None:
+        """Tell whether an account can see a stream; nothing if the platform does not answer."""
         try:
             async with self.links.call(account, "heads") as link:
                 return stream_key in await link.heads([stream_key])
         except (RateLimited, Elsewhere, DatabaseAway, UnknownLane):
             raise
-        except WorkError:
+        except Gone:
             return False
+        except WorkError:
+            return None
 
     async def take(self, tx: Tx, channel_id: UUID, *, message_key: str, fetched: Fetched) -> Fetched:
         """Store what was found; of a message that is gone, that it is gone.
