@@ -1120,6 +1120,7 @@ CREATE TABLE item_file (
 );
 CREATE INDEX item_file_blob ON public.item_file USING btree (blob_id) WHERE (blob_id IS NOT NULL);
 CREATE INDEX item_file_ready ON public.item_file USING btree (channel_id, priority, due_at, sighting_id) WHERE ((state = 'wanted'::text) AND (wait_reason = ''::text));
+CREATE INDEX item_file_taken ON public.item_file USING btree (taken_until) WHERE (taken_until IS NOT NULL);
 CREATE INDEX item_file_waiting ON public.item_file USING btree (channel_id, needs_bytes) WHERE ((state = 'wanted'::text) AND (wait_reason <> ''::text));
 
 CREATE TABLE item_label (

@@ -2071,6 +2071,8 @@ create table item_file (
 create index item_file_ready on item_file (channel_id, priority, due_at, sighting_id)
     where state = 'wanted' and wait_reason = '';
 create index item_file_waiting on item_file (channel_id, needs_bytes) where state = 'wanted' and wait_reason <> '';
+-- What is being downloaded: never many.
+create index item_file_taken on item_file (taken_until) where taken_until is not null;
 create index item_file_blob on item_file (blob_id) where blob_id is not null;
 
 -- Whether something of a wanted file has come, or of the thing that it is a volume of. What waits for room has not begun:
