@@ -14,6 +14,7 @@ from webworld import ORIGIN, START, WebWorld, form_token, post
 from headgate.cli.main import app
 from headgate.kernel.clock import VirtualClock
 from headgate.storage.events import Event
+from headgate.storage.library.fetch_lines import line_up
 from headgate.storage.queries import QueryFile
 from headgate.web.download_progress import STALE_S, DownloadProgress
 
@@ -139,6 +140,7 @@ async def add_download(world: WebWorld) -> tuple[UUID, UUID, UUID]:
     async with world.database.transaction() as tx:
         await tx.execute(Q["see"], id=file_id, channel_id=channel_id, item_id=item_id, now=START)
         await tx.execute(Q["want"], id=file_id, channel_id=channel_id)
+        await line_up(tx, [file_id], now=START)
     return channel_id, item_id, file_id
 
 
