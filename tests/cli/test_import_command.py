@@ -120,3 +120,16 @@ def _read_all(terminal: int) -> str:
         chunks.append(chunk)
     os.close(terminal)
     return b"".join(chunks).decode()
+
+
+def test_a_backup_says_which_files_it_does_not_have(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert run(folder, "--in-place").exit_code == 0
+    backups = tmp_path_factory.mktemp("backups")
+    written = CliRunner().invoke(app, ["backup", str(backups)])
+    assert written.exit_code == 0, written.stderr
+    assert "Not in the backup: 3 files imported in place. Back up their folders yourself." in written.stdout
+    restored = CliRunner().invoke(app, ["restore", str(backups), "--yes"])
+    assert restored.exit_code == 0, restored.stderr
+    assert "nothing new" in run(folder, "--in-place").stdout
