@@ -44,6 +44,10 @@ class Insert:
         return _DERIVED.search(self.text) is not None
 
 
+OUTSIDE = {("blobs/places.sql, upsert_placed", "sha256")}
+"""Rows that a partial index leaves out: a file in place stands for no other copy of its content."""
+
+
 def inserts_in(where: str, sql: str) -> Iterator[Insert]:
     starts = [match.start() for match in _INSERT.finditer(sql)]
     for start, end in pairwise([*starts, len(sql)]):
@@ -90,6 +94,7 @@ def faults_of(insert: Insert, keys: list[str]) -> list[str]:
         return []
     # A new id meets no other; one that follows from the row does.
     others = [key for key in keys if key != insert.target and (key != "id" or insert.derives_its_id)]
+    others = [key for key in others if (insert.where, key) not in OUTSIDE]
     return [f"{insert.where}: {insert.table} ({key}) is not covered" for key in others]
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from headgate.kernel.files_settings import GIB, FilesSettings
 from headgate.storage.blobs.room import DiskRoom, DiskUse, NoRoom, kept_free_bytes, unwritten_bytes
-from headgate.storage.blobs.spools import SpoolFolder, name_source
+from headgate.storage.blobs.spool_file import name_source
+from headgate.storage.blobs.spools import SpoolFolder
 from headgate.storage.database import Database, connect
 
 TOTAL = 100 * GIB

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from headgate.domain.errors import Transient
 from headgate.kernel.files_settings import GIB, FilesSettings
-from headgate.storage.blobs.spools import SpoolFolder, name_source
+from headgate.storage.blobs.spool_file import name_source
+from headgate.storage.blobs.spools import SpoolFolder
 from headgate.storage.database import Database, Tx
 from headgate.storage.queries import load_queries
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import quote
 
 from headgate.domain.errors import Transient
 from headgate.storage.blobs.store import DiskFull
@@ -24,6 +25,20 @@ _LENGTH_DIGITS = 20
 """The length stands in one disk sector, which is written whole or not at all."""
 _REREAD_BYTES = 4 * 2**20
 _MAX_VERSION_LENGTH = 4_000
+_MAX_NAME_LENGTH = 150
+
+
+def name_source(key: str) -> str:
+    """Return the key of a source as part of a file's name: readable, or cut short with a hash."""
+    name = quote(key, safe="")
+    if len(name) <= _MAX_NAME_LENGTH:
+        return name
+    return f"{name[:100]}~{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+def source_in(path: Path) -> str:
+    """Return the `name_source` of a spool, or of what stands beside it."""
+    return path.name.split("@")[1]
 
 
 class RunningHash(Protocol):

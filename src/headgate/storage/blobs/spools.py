@@ -8,7 +8,6 @@ the source has changed, it begins again.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -21,7 +20,14 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from headgate.domain.errors import Transient
-from headgate.storage.blobs.spool_file import Remembered, SpoolFile, open_spool_file, remove_if_free
+from headgate.storage.blobs.spool_file import (
+    Remembered,
+    SpoolFile,
+    name_source,
+    open_spool_file,
+    remove_if_free,
+    source_in,
+)
 from headgate.storage.blobs.store import DiskFull
 from headgate.storage.blobs.threads import Threads
 
@@ -41,7 +47,6 @@ BATCH_CHUNKS = 512
 SHORT_BYTES = 2**16
 """To write this much takes about as long as to wake a thread."""
 SYNC_EVERY_BYTES = 64 * 2**20
-_MAX_NAME_LENGTH = 150
 _MAX_REMEMBERED = 1_000
 _MACHINE = "machine"
 _ASK_AT_ONCE = 1_000
@@ -288,11 +293,11 @@ class SpoolFolder:
         Asks about the spools that are there: what is wanted in all may be far more.
         """
         files = await self.threads.run(self._list_files)
-        names = sorted({_name_in(path) for path in files})
+        names = sorted({source_in(path) for path in files})
         wanted: set[str] = set()
         for first in range(0, len(names), _ASK_AT_ONCE):
             wanted.update(await list_wanted(names[first : first + _ASK_AT_ONCE]))
-        return await self.threads.run(_remove_left, [path for path in files if _name_in(path) not in wanted])
+        return await self.threads.run(_remove_left, [path for path in files if source_in(path) not in wanted])
 
     async def get_sizes(self) -> dict[str, int]:
         """Return what the spools of this machine take by `name_source`, without what objects share."""
@@ -347,19 +352,6 @@ class SpoolFolder:
     def _list_files(self) -> list[Path]:
         """Return spools and what stands beside them; nothing else that may be in the folder."""
         return sorted(path for path in self._folder.glob("*@*") if path.is_file() and not path.is_symlink())
-
-
-def name_source(key: str) -> str:
-    """Return the key of a source as part of a file's name: readable, or cut short with a hash."""
-    name = quote(key, safe="")
-    if len(name) <= _MAX_NAME_LENGTH:
-        return name
-    return f"{name[:100]}~{hashlib.sha256(key.encode()).hexdigest()[:32]}"
-
-
-def _name_in(path: Path) -> str:
-    """Return the `name_source` of a spool, or of what stands beside it."""
-    return path.name.split("@")[1]
 
 
 def _discard_each(files: Sequence[SpoolFile]) -> None:
