@@ -164,6 +164,22 @@ async def test_a_file_is_gone_only_if_its_message_is(fetching: FetchBench) -> No
     assert await fetching.states() == ["a.zip stored"]
 
 
+async def test_a_file_that_seems_gone_waits_when_its_message_cannot_be_read(fetching: FetchBench) -> None:
+    """The failure of the second call ended the job, and with it all files that it had taken."""
+    await fetching.hear(fetching.world.post("packs", files=[named("a.zip"), named("b.zip")]))
+
+    async def fail_twice() -> None:
+        fetching.fail_next("message.before_effect", SimDisconnected("no answer"))
+        raise SimNotFound("not for you")
+
+    fetching.at_next("download.before_effect", fail_twice)
+    await fetching.work()
+    assert await fetching.states() == ["a.zip wanted", "b.zip stored"]
+    assert "a.zip 1 0 Transient" in (await fetching.ask_column("attempts"))[0]
+    await fetching.rest(120)
+    assert await fetching.states() == ["a.zip stored", "b.zip stored"]
+
+
 async def test_a_file_of_a_deleted_message_is_gone_and_wanted_again_when_it_is_back(
     fetching: FetchBench,
 ) -> None:

@@ -287,9 +287,11 @@ class Fetcher:
             lost = not found and await self._lose_sight(turn, file, error)
         except NotOurs:
             return None
-        except RateLimited as limited:
-            turn.rest_until = now + timedelta(seconds=limited.retry_after_s)
-            return endings.keep_place(file, spooled=spooled, now=now)
+        except Gone as unclear:
+            return endings.count_failure(file, Transient(str(unclear)), spooled=spooled, now=now)
+        except WorkError as failed:
+            # Whether the message is there is not known yet.
+            return await self._end(turn, file, failed, spooled=spooled)
         if lost:
             return endings.keep_place(file, spooled=spooled, now=now)
         if not found:
