@@ -8,7 +8,7 @@ MUTANTS ?=
 # 1: the full set of tests, on both servers; otherwise one server and a share of the simulator's plays.
 FULL ?=
 # What is light enough to be there from the start; the other connectors are installed by those who use them.
-EXTRAS := --extra feeds --extra mangadex --extra notify
+EXTRAS := --extra feeds --extra mangadex --extra matrix --extra discord --extra notify
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test mutants check format bench pins schema clean

@@ -13,6 +13,7 @@ import os
 import shutil
 import tempfile
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -41,8 +42,12 @@ SPEAKS_WITH_THE_SERVER = frozenset(
     {"test_database_away.py", "test_jobs.py", "test_listener.py", "test_web_events.py", "test_web_library.py"}
 )
 
+# The engine and the lanes lean on how the server locks and tells. Of the others, what only the full set tries
+# is tried on one server.
+ABOUT_THE_SERVER = frozenset({"jobs", "lanes"})
+
 # A long test that begins last keeps one worker waiting for the other.
-SLOW_FIRST = ("jobs", "app", "browser", "simulation", "intake", "outflow")
+SLOW_FIRST = ("jobs", "app", "browser", "simulation", "matrix", "intake", "outflow")
 
 
 def at_database(url: str, name: str) -> str:
@@ -56,14 +61,29 @@ def at_database(url: str, name: str) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark as `once` what needs no second server, leave long tests to the full set, let the slow go first."""
+    repeats = set(_left_to_the_full_set(items))
     if not FULL and not config.option.keyword and not _names_tests(config):
-        long = [item for item in items if item.get_closest_marker("long")]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+        config.hook.pytest_deselected(items=[item for item in items if item in repeats])
+        items[:] = [item for item in items if item not in repeats]
     for item in items:
-        if not _depends_on_the_server(item):
+        if not _depends_on_the_server(item) or (item in repeats and not _is_about_the_server(item)):
             item.add_marker(pytest.mark.once)
     items.sort(key=_place_in_line)
+
+
+def _left_to_the_full_set(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the long tests, and of those that are sampled all but every so many."""
+    seen: Counter[str] = Counter()
+    left: list[pytest.Item] = []
+    for item in items:
+        if sampled := item.get_closest_marker("sampled"):
+            name = item.nodeid.partition("[")[0]
+            seen[name] += 1
+            if (seen[name] - 1) % sampled.kwargs["every"]:
+                left.append(item)
+        elif item.get_closest_marker("long"):
+            left.append(item)
+    return left
 
 
 def _names_tests(config: pytest.Config) -> bool:
@@ -74,7 +94,11 @@ def _names_tests(config: pytest.Config) -> bool:
 def _depends_on_the_server(item: pytest.Item) -> bool:
     if isinstance(item, pytest.Function) and "server_url" not in item.fixturenames:
         return False
-    return item.path.parent.name not in TOLD_TO_PEOPLE or item.path.name in SPEAKS_WITH_THE_SERVER
+    return item.path.parent.name not in TOLD_TO_PEOPLE or _is_about_the_server(item)
+
+
+def _is_about_the_server(item: pytest.Item) -> bool:
+    return item.path.parent.name in ABOUT_THE_SERVER or item.path.name in SPEAKS_WITH_THE_SERVER
 
 
 def _place_in_line(item: pytest.Item) -> int:
@@ -175,6 +199,20 @@ def database_url(server_url: str, template: str) -> Iterator[str]:
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(
             # Copied as files: page by page through the log takes twice as long.
+            sql.SQL("create database {} template {} owner {} strategy file_copy").format(
+                sql.Identifier(name), sql.Identifier(template), sql.Identifier(OWNER)
+            )
+        )
+        yield for_owner(at_database(server_url, name))
+        connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def shared_url(server_url: str, template: str) -> Iterator[str]:
+    """The address of a migrated database that many tests look at, and none changes."""
+    name = f"shared_{uuid.uuid4().hex[:16]}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(
             sql.SQL("create database {} template {} owner {} strategy file_copy").format(
                 sql.Identifier(name), sql.Identifier(template), sql.Identifier(OWNER)
             )

@@ -60,6 +60,7 @@ def test_the_port_of_the_metrics_is_taken_as_it_is_or_not_at_all() -> None:
             bind_probes(taken.getsockname()[1])
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_ends_the_process_at_once(number: signal.Signals) -> None:
     with subprocess.Popen(

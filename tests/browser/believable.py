@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from headgate.storage.database import Database
 from headgate.storage.queries import QueryFile
+from headgate.storage.shelf.touched import touch_items
 
 Q = QueryFile(
     "believable",
@@ -31,6 +32,7 @@ values (%(id)s, %(channel_id)s, %(id)s::text, %(kind)s, %(title)s, %(size_bytes)
 insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
 select gen_random_uuid(), %(channel_id)s, 'flood ' || n, 'file', 'Flood ' || n, 1000, %(at)s, %(at)s
 from generate_series(1, %(items)s::int) as n
+returning id
 
 -- name: letter
 insert into dead_letter
@@ -117,10 +119,11 @@ async def fill_library(database: Database, now: datetime, *, items: int = 60) ->
 async def add_item(
     database: Database, channel_id: UUID, title: str, kind: str, size_bytes: int, at: datetime
 ) -> None:
+    item_id = uuid4()
     async with database.transaction() as tx:
         await tx.execute(
             Q["item"],
-            id=uuid4(),
+            id=item_id,
             channel_id=channel_id,
             kind=kind,
             title=title,
@@ -128,12 +131,13 @@ async def add_item(
             sent_at=at - timedelta(seconds=40),
             caught_at=at,
         )
+        touch_items(tx, [item_id])
 
 
 async def add_flood(database: Database, channel_id: UUID, at: datetime, *, items: int) -> None:
     """Insert many items at once."""
     async with database.transaction() as tx:
-        await tx.execute(Q["flood"], channel_id=channel_id, items=items, at=at)
+        touch_items(tx, await tx.column(Q["flood"], channel_id=channel_id, items=items, at=at))
 
 
 async def fill_jobs(database: Database, now: datetime) -> None:

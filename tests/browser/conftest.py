@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from livesite import LiveSite
+from livesite import LiveSite, cheap_passwords
 from playwright.async_api import Browser, async_playwright
 
 from headgate.app.parts import StoredSecrets
@@ -86,6 +86,7 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
     clock, lanes = RealClock(), Lanes(database, RealClock())
     ids, platform = Ids(clock, Randomness()), World(1, clock, plain)
     files = build_files(FilesSettings(), tmp_path, database, clock=clock, ids=ids)
+    await files.open()
     parts = WebParts(
         database=database,
         clock=clock,
@@ -99,7 +100,7 @@ async def live(database: Database, tmp_path: Path, browser: Browser) -> AsyncIte
         reader=build_reader(files, tmp_path, clock=clock),
     )
     hub = EventHub(gap_s=0.1)
-    server = Server(create_app(parts, hub=hub))
+    server = Server(create_app(parts, hub=hub, passwords=cheap_passwords()))
     listener.start()
     await listener.wait_until_listening()
     with socket.create_server(("127.0.0.1", 0)) as door:

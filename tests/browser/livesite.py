@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
+from argon2 import PasswordHasher
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.async_api import Browser, ConsoleMessage, Page
+from playwright.async_api import Browser, ConsoleMessage, Page, expect
 
 from headgate.access.passwords import Passwords
 from headgate.kernel.clock import RealClock
@@ -18,6 +19,9 @@ from headgate.testing import World
 from headgate.web.events import EventHub
 
 PASSWORD = "correct horse battery"
+TIMEOUT_MS = 20_000
+"""For a machine that does much else."""
+expect.set_options(timeout=TIMEOUT_MS)
 PHONE = 360
 WIDTHS = (1440, 768, PHONE)
 EXAMINED = (1440, PHONE)
@@ -29,6 +33,11 @@ RULES = {
     "light": "{}",
     "dark": "{runOnly: ['color-contrast', 'link-in-text-block']}",
 }
+
+
+def cheap_passwords() -> Passwords:
+    """Hash at a fraction of the real cost; nothing here is about it."""
+    return Passwords(PasswordHasher(time_cost=1, memory_cost=64, parallelism=1))
 
 
 @dataclass
@@ -51,6 +60,7 @@ class LiveSite:
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
         )
         page = await context.new_page()
+        page.set_default_timeout(TIMEOUT_MS)
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         yield page
@@ -61,7 +71,7 @@ class LiveSite:
             self.complaints.append(message.text)
 
     async def add_user(self, name: str = "ada") -> UUID:
-        password_hash = await Passwords().hash(PASSWORD)
+        password_hash = await cheap_passwords().hash(PASSWORD)
         user_id = uuid4()
         async with self.database.transaction() as tx:
             await users.insert_user(
@@ -92,6 +102,14 @@ class LiveSite:
                 )
                 found += [f"{path}: {fault} at {width} px, {scheme}" for fault in faults]
         return found
+
+    async def faults_here(self, page: Page, what: str) -> list[str]:
+        """Return what is wrong with a page in the state that it is in."""
+        await page.evaluate(AXE_SCRIPT)
+        faults = await page.evaluate("axe.run().then(all => all.violations.map(one => one.id))")
+        if await page.evaluate(STICKS_OUT):
+            faults.append("sticks out")
+        return [f"{what}: {fault}" for fault in faults]
 
     async def sign_in(self, page: Page, name: str = "ada") -> None:
         await page.goto(f"{self.url}/login")

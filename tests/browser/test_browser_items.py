@@ -44,6 +44,7 @@ async def stored(live: LiveSite, tmp_path: Path) -> AsyncIterator[InspectingBenc
         yield bench
 
 
+@pytest.mark.long
 async def test_a_person_looks_into_an_archive(
     live: LiveSite, stored: InspectingBench, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ async def test_a_person_looks_into_an_archive(
     assert live.complaints == []
 
 
+@pytest.mark.long
 async def test_the_page_of_an_item_fits_every_screen(live: LiveSite, stored: InspectingBench) -> None:
     await live.add_user()
     whole = await stored.post_all({"watchtower.zip": zip_of(TREE)}, title="Watchtower")

@@ -165,6 +165,7 @@ async def test_an_item_that_is_removed_during_a_batch_does_not_stop_the_others(l
     assert await library.tags(2) == ("seals",)
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("steps", range(0, 48, 3))
 async def test_a_job_that_is_stopped_anywhere_loses_nothing(library: LabelBench, steps: int) -> None:
     await library.accept(message(1, "Creator: Tidewater\n#otters"))

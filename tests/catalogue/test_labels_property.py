@@ -149,6 +149,7 @@ class Play:
         await self.library.work()
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("seed", range(12))
 async def test_labels_follow_from_messages_rules_and_people_alone(library: LabelBench, seed: int) -> None:
     play = Play(library, seed)

@@ -34,7 +34,7 @@ def test_an_account_can_be_signed_in_later(ledger: Ledger) -> None:
 
 
 def test_an_unknown_platform_or_account_is_told_with_what_there_is(ledger: Ledger) -> None:
-    assert "Available: feeds, folder, mangadex, simulated." in ledger.refused(
+    assert "Available: discord, feeds, folder, mangadex, matrix, simulated." in ledger.refused(
         "account", "add", "fax", "atlas"
     )
     ledger.follow("attic")

@@ -41,6 +41,7 @@ def name(ledger: Ledger) -> str:
     return keep(ledger.url, b"content")
 
 
+@pytest.mark.long
 def test_what_was_backed_up_comes_back(ledger: Ledger, name: str, tmp_path: Path) -> None:
     backups = tmp_path / "backups"
     written = run("backup", backups, "--json")

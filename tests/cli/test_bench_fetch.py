@@ -20,4 +20,7 @@ def test_downloads_are_measured_beside_their_floor() -> None:
     assert values["bytes_per_s"] > 0
     assert values["floor_bytes_per_s"] > 0
     assert values["small_files_per_s"] > 0
+    assert values["ratio"] == round(values["bytes_per_s"] / values["floor_bytes_per_s"], 3)
+    small = values["small_files_per_s"] / values["floor_small_files_per_s"]
+    assert values["small_ratio"] == pytest.approx(small, rel=0.05)
     assert values["peak_rss_large_bytes"] >= values["peak_rss_bytes"] > 0

@@ -26,6 +26,7 @@ def everything_stored(ledger: Ledger) -> str:
     return "\n".join(str(row) for table in tables for row in ledger.values(f"select t::text from {table} t"))
 
 
+@pytest.mark.long
 def test_a_private_feed_is_read_and_its_secrets_are_stored_sealed(ledger: Ledger, site: Site) -> None:
     ledger.said("feed", "add", private_feed(site, "One"))
     ledger.carry_out("poll", "ingest")

@@ -89,6 +89,7 @@ def test_a_folder_that_cannot_be_imported_is_refused_before_anything_is_done(
         assert refused.stdout == ""
 
 
+@pytest.mark.long
 def test_a_terminal_shows_how_far_it_is(folder: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(

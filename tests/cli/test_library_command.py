@@ -13,6 +13,7 @@ from ledger import Ledger
 
 from headgate.storage.database import Tx
 from headgate.storage.queries import QueryFile
+from headgate.storage.shelf.touched import touch_items
 
 SEEDS = QueryFile(
     "library",
@@ -52,20 +53,20 @@ def add(ledger: Ledger, *titles: str) -> list[UUID]:
                 title=title,
                 now=ledger.now,
             )
+        touch_items(tx, ids)
         return ids
 
     return ledger(write)
 
 
-def test_items_are_listed_and_searched(ledger: Ledger) -> None:
+def test_items_are_listed(ledger: Ledger) -> None:
     assert "Nothing was found yet." in ledger.said("library", "list")
     add(ledger, "otters", "badgers")
     listed = ledger.said("library", "list")
     assert "otters" in listed
     assert "1.5 MB" in listed
-    assert [item["title"] for item in ledger.document("library", "list", "otter")["items"]] == ["otters"]
-    assert "No title contains 'fox'." in ledger.said("library", "list", "fox")
-    assert "There are more" in ledger.said("library", "list", "--limit", "1")
+    assert "2 in all." in listed
+    assert "1 of 2; --limit shows more" in ledger.said("library", "list", "--limit", "1")
 
 
 def test_an_item_is_shown_by_id_or_by_words_of_its_title(ledger: Ledger) -> None:
@@ -130,3 +131,51 @@ def test_stored_files_are_shown_and_copied_out(ledger: Ledger, tmp_path: Path) -
 def test_nothing_stored_is_nothing_to_copy(ledger: Ledger, tmp_path: Path) -> None:
     add(ledger, "otters")
     assert "Nothing of this item is stored." in ledger.refused("library", "export", "otters", str(tmp_path))
+
+
+def test_the_library_is_filtered_sorted_and_saved_as_a_view(ledger: Ledger) -> None:
+    ledger.add_user("ada")
+    otters, badgers = add(ledger, "otters", "badgers")
+
+    async def tag(tx: Tx) -> None:
+        for item_id, name in ((otters, "river"), (badgers, "wood")):
+            await tx.raw(
+                "insert into item_label (item_id, kind, source, key, name, rule)"
+                " values ($1, 'tag', 'rule', $2, $2, 'test')",
+                [item_id, name],
+            )
+        await tx.raw("update item set name_key = title", [])
+        touch_items(tx, [otters, badgers])
+
+    ledger(tag)
+    listed = ledger.document("library", "list", "--tag", "River", "--channel", "Packs", "--kind", "package")
+    assert [row["name"] for row in listed["rows"]] == ["otters"]
+    assert listed["count"] == {"rows": 1, "more": False}
+    assert "Filters: Packs, #river." in ledger.said("library", "list", "--tag", "river", "--channel", "Packs")
+    by_name = ledger.document("library", "list", "--sort", "name")
+    assert [row["name"] for row in by_name["rows"]] == ["badgers", "otters"]
+    assert "Nothing matches." in ledger.said("library", "list", "--min-size", "1 GB")
+    assert "is not a kind" in ledger.refused("library", "list", "--kind", "thing")
+    assert "no channel" in ledger.refused("library", "list", "--channel", "Nowhere")
+    saved = ledger.document("library", "views", "save", "Wet", "tag=River&sort=name")
+    assert saved["query"] == "tag=river&sort=name"
+    shown = ledger.document("library", "list", "--view", "wet")
+    assert [row["name"] for row in shown["rows"]] == ["otters"]
+    assert "#river; name first" in ledger.said("library", "views", "list")
+
+
+def test_views_are_changed_by_name(ledger: Ledger) -> None:
+    ledger.add_user("ada")
+    assert "no views yet" in ledger.said("library", "views", "list")
+    assert "Saved Clips." in ledger.said("library", "views", "save", "Clips", "kind=clip")
+    assert "Renamed to Short." in ledger.said("library", "views", "rename", "clips", "Short")
+    ledger.said("library", "views", "replace", "Short", "kind=clip&sort=size")
+    assert "The default is Short." in ledger.said("library", "views", "default", "Short")
+    (view,) = ledger.document("library", "views", "list")["views"]
+    assert (view["name"], view["query"], view["is_default"]) == ("Short", "kind=clip&sort=size", True)
+    assert "No longer the default" in ledger.said("library", "views", "default", "Short", "--off")
+    assert "has no view 'Shirt'. Did you mean 'Short'?" in ledger.refused(
+        "library", "views", "delete", "Shirt", "-y"
+    )
+    assert "needs a confirmation" in ledger.refused("library", "views", "delete", "Short")
+    assert "Deleted Short." in ledger.said("library", "views", "delete", "Short", "--yes")

@@ -12,10 +12,12 @@ from headgate.connectors.protocol import Link
 from headgate.domain.errors import (
     Ambiguous,
     AuthFailed,
+    Banned,
     Gone,
     Malformed,
     RateLimited,
     Restricted,
+    SlowMode,
     Transient,
     WorkError,
 )
@@ -23,6 +25,7 @@ from headgate.domain.listings.listings import Entry
 from headgate.domain.streams.messages import Message
 from headgate.testing import PRESETS, Profile, SimulatedConnector, VirtualClock, World, file_of
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
+from headgate.testing.memory import VolatileMemory
 from headgate.testing.platform import errors as sim
 from headgate.testing.platform.connector import CODE
 
@@ -45,10 +48,10 @@ class SimulatedUnderTest(ConnectorUnderTest):
         return {"code": CODE}
 
     async def open(self) -> None:
-        self.link: Link = await self.connector.open(ACCOUNT, {})
+        self.link: Link = await self.connector.open(ACCOUNT, {}, VolatileMemory())
 
     async def reopen(self) -> Link:
-        return await self.connector.open(ACCOUNT, {})
+        return await self.connector.open(ACCOUNT, {}, VolatileMemory())
 
     async def make_stream(self, count: int) -> str:
         key = f"stream-{len(self.world.streams)}"
@@ -107,7 +110,8 @@ class SimulatedUnderTest(ConnectorUnderTest):
             (sim.SimDisconnected("heads"), Transient),
             (sim.SimDisconnected("forward"), Ambiguous),
             (sim.SimAuthError(), AuthFailed),
-            (sim.SimBanned(), Restricted),
+            (sim.SimBanned(), Banned),
+            (sim.SimSlowMode(3.0), SlowMode),
             (sim.SimRestricted(), Restricted),
             (sim.SimNotFound(), Gone),
             (sim.SimMediaLapsed(), Gone),

@@ -15,6 +15,7 @@ from headgate.connectors.protocol import Link
 from headgate.domain.errors import Malformed, Transient, WorkError
 from headgate.kernel.clock import RealClock
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
+from headgate.testing.memory import VolatileMemory
 
 pytestmark = pytest.mark.once
 
@@ -30,7 +31,7 @@ class FeedsUnderTest(ConnectorUnderTest):
         self.link: Link = await self.reopen()
 
     async def reopen(self) -> Link:
-        return await self.connector.open(self.account, {})
+        return await self.connector.open(self.account, {}, VolatileMemory())
 
     async def pause(self) -> None:
         """Nothing is under way between two calls."""

@@ -24,6 +24,7 @@ from headgate.connectors.feeds import FeedBounds, FeedsConnector
 from headgate.connectors.protocol import Link
 from headgate.domain.errors import Absent, Gone, Malformed, RateLimited, Transient, WorkError
 from headgate.kernel.clock import RealClock
+from headgate.testing.memory import VolatileMemory
 
 FEED = rss("<title>One</title><guid>1</guid>")
 BOUNDS = FeedBounds(timeout_s=5, max_bytes=1_000_000, user_agent="Headgate tests", allow_private=True)
@@ -36,7 +37,7 @@ async def server() -> AsyncIterator[WebServer]:
 
 
 async def open_link(bounds: FeedBounds = BOUNDS) -> Link:
-    return await FeedsConnector(bounds, RealClock()).open("anonymous", {})
+    return await FeedsConnector(bounds, RealClock()).open("anonymous", {}, VolatileMemory())
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from headgate.domain.library.places import IN_PLACE
 from headgate.domain.streams.messages import Message
 from headgate.kernel.clock import RealClock
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
+from headgate.testing.memory import VolatileMemory
 
 pytestmark = pytest.mark.once
 
@@ -29,7 +30,7 @@ class FoldersUnderTest(ConnectorUnderTest):
         self.link: Link = await self.reopen()
 
     async def reopen(self) -> Link:
-        return await self.connector.open(self.account, {})
+        return await self.connector.open(self.account, {}, VolatileMemory())
 
     async def pause(self) -> None:
         """Nothing is under way between two calls."""
@@ -87,7 +88,7 @@ async def test_what_a_folder_does_not_have_is_refused(under_test: FoldersUnderTe
 
 async def test_an_account_sees_the_folders_of_its_own_way_alone(under_test: FoldersUnderTest) -> None:
     copied, placed = await under_test.make_stream(1), await under_test.make_stream(1)
-    in_place = await under_test.connector.open(IN_PLACE, {})
+    in_place = await under_test.connector.open(IN_PLACE, {}, VolatileMemory())
     await under_test.link.heads([copied])
     await in_place.heads([placed])
     assert [found.key for found in await under_test.link.discover()] == [copied]

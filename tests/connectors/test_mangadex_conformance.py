@@ -23,6 +23,7 @@ from headgate.domain.errors import (
 )
 from headgate.kernel.clock import VirtualClock
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
+from headgate.testing.memory import VolatileMemory
 
 pytestmark = pytest.mark.once
 
@@ -42,7 +43,7 @@ class MangaDexUnderTest(ConnectorUnderTest):
         self.link: Link = await self.reopen()
 
     async def reopen(self) -> Link:
-        return await self.connector.open(self.account, self.secrets)
+        return await self.connector.open(self.account, self.secrets, VolatileMemory())
 
     async def login_answers(self) -> Mapping[str, str]:
         return answers_of(self.person)

@@ -261,6 +261,7 @@ async def test_chapters_that_changed_in_one_moment_are_told_each_once(
     assert parts[-1].complete
 
 
+@pytest.mark.long
 async def test_the_window_of_the_api_is_kept(server: MangaDexServer, guest: Link) -> None:
     manga, keys = _fill(server, 10_050, apart_s=1)
     parts = await list_all(guest, manga)

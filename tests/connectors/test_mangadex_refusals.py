@@ -17,6 +17,7 @@ from headgate.connectors.mangadex.shapes import chapters_of, manga_of
 from headgate.connectors.protocol import Link
 from headgate.domain.errors import Malformed, RateLimited, Restricted, Transient, WorkError
 from headgate.kernel.clock import RealClock, VirtualClock
+from headgate.testing.memory import VolatileMemory
 
 pytestmark = pytest.mark.once
 
@@ -97,7 +98,7 @@ async def test_a_guest_who_is_refused_waits_and_is_told_to_sign_in(
 async def test_what_a_status_means_to_somebody_who_is_signed_in(
     server: MangaDexServer, connector: MangaDexConnector, status: int, meaning: type[WorkError]
 ) -> None:
-    link = await connector.open("reader", await sign_in(connector, server.add_person()))
+    link = await connector.open("reader", await sign_in(connector, server.add_person()), VolatileMemory())
     server.fail_with(status, path="/manga")
     error = await error_of(connector, link.find("x"))
     await link.close()
@@ -164,7 +165,7 @@ async def test_a_huge_answer_is_refused(
 
 async def test_a_server_that_is_away_is_transient(server: MangaDexServer) -> None:
     connector = connect(server)
-    link = await connector.open("anonymous", {})
+    link = await connector.open("anonymous", {}, VolatileMemory())
     server.stop()
     error = await error_of(connector, link.find("x"))
     await link.close()
@@ -174,7 +175,7 @@ async def test_a_server_that_is_away_is_transient(server: MangaDexServer) -> Non
 
 async def test_an_answer_that_takes_too_long_is_transient(server: MangaDexServer) -> None:
     connector = connect(server, clock=RealClock(), timeout_s=0.05)
-    link = await connector.open("anonymous", {})
+    link = await connector.open("anonymous", {}, VolatileMemory())
     with server.held():
         error = await error_of(connector, link.find("x"))
     await link.close()
@@ -182,7 +183,7 @@ async def test_an_answer_that_takes_too_long_is_transient(server: MangaDexServer
 
 
 async def test_a_link_that_is_closed_answers_no_more(connector: MangaDexConnector) -> None:
-    link = await connector.open("anonymous", {})
+    link = await connector.open("anonymous", {}, VolatileMemory())
     await link.close()
     assert type(await error_of(connector, link.find("x"))) is Transient
 

@@ -13,6 +13,7 @@ from headgate.connectors.mangadex import MangaDexConnector
 from headgate.connectors.protocol import Link, Question, SignedIn
 from headgate.domain.errors import AuthFailed, RateLimited, Transient
 from headgate.kernel.clock import VirtualClock
+from headgate.testing.memory import VolatileMemory
 
 pytestmark = pytest.mark.once
 
@@ -26,7 +27,7 @@ def person(server: MangaDexServer) -> Person:
 
 @pytest.fixture
 async def link(connector: MangaDexConnector, person: Person) -> AsyncIterator[Link]:
-    opened = await connector.open(person.name, await sign_in(connector, person))
+    opened = await connector.open(person.name, await sign_in(connector, person), VolatileMemory())
     yield opened
     await opened.close()
 
@@ -128,7 +129,7 @@ async def test_a_sign_in_that_is_out_of_order_does_not_end_the_account(
 async def test_an_account_without_its_secrets_is_not_taken_for_a_guest(
     connector: MangaDexConnector,
 ) -> None:
-    error = await error_of(connector, connector.open("reader", {"client_id": "x"}))
+    error = await error_of(connector, connector.open("reader", {"client_id": "x"}, VolatileMemory()))
     assert type(error) is AuthFailed
 
 

@@ -11,6 +11,7 @@ from mangadex_stage import connect, sweep_all, swept_keys
 from headgate.connectors.protocol import Link
 from headgate.domain.listings.listings import BadEntry
 from headgate.kernel.clock import VirtualClock
+from headgate.testing.memory import VolatileMemory
 
 pytestmark = pytest.mark.once
 
@@ -25,7 +26,7 @@ async def test_an_empty_cursor_begins_now_by_the_servers_clock(
     server.add_chapter(server.add_manga(), at=NOON - timedelta(minutes=30))
     server.tells_time = tells_time
     slow = VirtualClock(NOON - timedelta(hours=5))
-    link = await connect(server, clock=slow).open("anonymous", {})
+    link = await connect(server, clock=slow).open("anonymous", {}, VolatileMemory())
     begun = await link.sweep("", {})
     await link.close()
     assert (begun.entries, begun.more, begun.cursor) == ({}, False, {"since": f"2026-03-01T{since}"})
@@ -167,7 +168,9 @@ async def test_a_chapter_that_is_held_back_is_told_when_it_can_be_read(
 async def test_a_slow_clock_of_ours_holds_nothing_back(server: MangaDexServer) -> None:
     manga = server.add_manga()
     server.add_chapter(manga)
-    link = await connect(server, clock=VirtualClock(NOON - timedelta(hours=5))).open("anonymous", {})
+    link = await connect(server, clock=VirtualClock(NOON - timedelta(hours=5))).open(
+        "anonymous", {}, VolatileMemory()
+    )
     swept, listed = await link.sweep("", SINCE_NOON), await link.list(manga, {})
     await link.close()
     assert (len(swept.entries[manga]), len(listed.entries)) == (1, 1)

@@ -269,6 +269,7 @@ async def test_an_archive_that_asks_for_all_memory_ends_as_out_of_memory(
     assert (await archives.list_contents(store(tmp_path, [zip_of({"a": b""})]))).problems == ()
 
 
+@pytest.mark.long
 async def test_a_listing_that_takes_too_long_ends_with_what_it_has(tmp_path: Path) -> None:
     async with Sandbox(size=1, modules=[TASKS]) as sandbox:
         hasty = Archives(sandbox, limits=ContentLimits(max_read_s=0.0))

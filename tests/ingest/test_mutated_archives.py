@@ -111,6 +111,7 @@ def mutate(volumes: list[bytes], mutations: list[Mutation]) -> list[bytes]:
     return [bytes(volume) for volume in mutated]
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(mutations=MUTATIONS)
@@ -122,6 +123,7 @@ def test_mutated_archives_end_in_a_listing_or_a_named_problem(
     assert volumes
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(share=st.floats(0, 1))
@@ -133,6 +135,7 @@ def test_archives_that_are_cut_anywhere_end_in_a_listing_or_a_named_problem(
     assert last
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     magic=st.sampled_from(

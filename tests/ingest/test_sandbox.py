@@ -45,6 +45,7 @@ async def test_a_task_gets_paths_and_parameters_and_answers_with_a_value_and_byt
     assert result == Answer({"paths": ["/a/b"], "name": "grüße \udcff", "n": 3}, b"body")
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("name", "failure"),
     [

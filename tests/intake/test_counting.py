@@ -70,13 +70,13 @@ async def test_a_wider_lens_is_read_alone_and_nothing_is_counted_again(lensed: B
         lensed.world.post("packs", files=[file_of(f"{number}.zip", str(number).encode())])
         lensed.world.post("packs", links=[f"https://clips.example/{number}"])
     await lensed.follow()
-    await lensed.set(extensions=["zip"])
+    await lensed.set(extensions=["zip"], fetch="none")
     await lensed.catch_up()
     before = await lensed.explain()
     assert before.stream.lenses == ["documents"]
     assert before.stream.total_messages_scanned == 3
     documents = [one for one in before.coverage if one.lens == "documents"]
-    await lensed.set(extensions=["zip"], link_patterns=["https://clips.example/*"])
+    await lensed.set(extensions=["zip"], fetch="none", link_patterns=["https://clips.example/*"])
     await lensed.catch_up()
     after = await lensed.explain()
     assert after.stream.lenses == ["everything"]
@@ -88,6 +88,22 @@ async def test_a_wider_lens_is_read_alone_and_nothing_is_counted_again(lensed: B
     assert narrow.backward_message_id == documents[0].backward_message_id
 
 
+async def test_photos_that_filters_reject_are_read_beside_files_that_are_downloaded(lensed: Bench) -> None:
+    photo = file_of("cover.png", b"p", mime_type="image/png")
+    lensed.world.post("packs", files=[photo], album="1")
+    lensed.world.post("packs", files=[file_of("pack.zip", b"z")], album="1")
+    lensed.world.post("packs", text="chat, which neither lens shows")
+    await lensed.follow()
+    await lensed.set(extensions=["zip"])
+    await lensed.catch_up()
+    assert (await lensed.explain()).stream.lenses == ["documents", "photos"]
+    seen = await lensed.rows("select file_name, verdict from sighting order by file_name")
+    assert [(row["file_name"], row["verdict"]) for row in seen] == [
+        ("cover.png", "extension"),
+        ("pack.zip", "kept"),
+    ]
+
+
 async def test_a_narrower_lens_reads_nothing_again(lensed: Bench) -> None:
     for number in range(3):
         lensed.world.post("packs", files=[file_of(f"{number}.zip", str(number).encode())])
@@ -95,7 +111,7 @@ async def test_a_narrower_lens_reads_nothing_again(lensed: Bench) -> None:
     await lensed.catch_up()
     assert (await lensed.explain()).stream.lenses == ["everything"]
     reads = lensed.calls("read")
-    await lensed.set(extensions=["zip"])
+    await lensed.set(extensions=["zip"], fetch="none")
     await lensed.work()
     await lensed.rest()
     explained = await lensed.explain()
@@ -113,7 +129,7 @@ async def test_messages_that_only_a_later_lens_shows_are_counted_too(lensed: Ben
     lensed.world.post("packs", files=both)
     lensed.world.post("packs", text="chat, which neither lens shows")
     await lensed.follow()
-    await lensed.set(extensions=["zip"])
+    await lensed.set(extensions=["zip"], fetch="none")
     await lensed.catch_up()
     first = await lensed.explain()
     assert (first.stream.lenses, first.progress.messages_read) == (["documents"], 4)
@@ -154,7 +170,7 @@ async def test_a_reset_counts_no_message_again_and_none_less(bench: Bench) -> No
 async def test_the_share_is_that_of_the_lenses_that_are_wanted(lensed: Bench) -> None:
     lensed.world.fill("packs", 5, shape="archive")
     await lensed.follow()
-    await lensed.set(extensions=["zip"])
+    await lensed.set(extensions=["zip"], fetch="none")
     await lensed.catch_up()
     assert (await lensed.explain()).progress.share == 1.0
     lensed.fail("read.before_effect", SimTimeout("read"))

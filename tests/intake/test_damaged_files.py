@@ -28,6 +28,11 @@ def overwrite_all(folder: Path) -> None:
         path.write_bytes(bytes(path.stat().st_size))
 
 
+async def problems(bench: FetchBench) -> list[bool]:
+    """Return which rows of the library are shown as problems."""
+    return [row["problem"] for row in await bench.rows("select problem from shelf order by id")]
+
+
 async def test_a_damaged_file_is_fetched_again(fetching: FetchBench, tmp_path: Path) -> None:
     files = [named("a.zip"), named("big.zip", 3_000_000)]
     await fetching.hear(fetching.world.post("packs", files=files))
@@ -48,15 +53,20 @@ async def test_a_damaged_file_is_fetched_again(fetching: FetchBench, tmp_path: P
 async def test_a_lost_file_comes_back_when_its_content_is_posted_again(
     fetching: FetchBench, tmp_path: Path
 ) -> None:
-    message = fetching.world.post("packs", files=[named("a.zip")])
+    message = fetching.world.post("packs", files=[named("a.pdf")])
     await fetching.hear(message)
     await fetching.work()
+    assert await problems(fetching) == [False]
     async with fetching.database.transaction() as tx:
         await tx.connection.execute("update sighting set deleted_at = now()")
     overwrite_all(tmp_path)
     assert (await audit(fetching)).damaged.files == 1
-    await fetching.hear(fetching.world.post("packs", files=[named("a.zip")]))
     await fetching.work()
-    assert await fetching.states() == ["a.zip stored", "a.zip stored"]
-    assert await fetching.read_stored() == {content_of(named("a.zip"))}
+    assert await problems(fetching) == [True]
+    await fetching.hear(fetching.world.post("packs", files=[named("a.pdf")]))
+    await fetching.work()
+    await fetching.rest(5)
+    assert await problems(fetching) == [False]
+    assert await fetching.states() == ["a.pdf stored", "a.pdf stored"]
+    assert await fetching.read_stored() == {content_of(named("a.pdf"))}
     assert (await audit(fetching)).damaged.blobs == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -130,6 +131,16 @@ async def test_channels_stand_under_their_parents(bench: Bench) -> None:
         {"key": "clips", "parent": "guild", "kind": "parent"},
         {"key": "thread", "parent": "packs", "kind": "stream"},
     ]
+
+
+async def test_a_parent_has_a_title_which_can_change(bench: Bench) -> None:
+    await follow_as(bench, "reader")
+    clips = FoundChannel("clips", "Clips", "stream", parent="guild", parent_title="The Guild")
+    await follow_found(bench, clips)
+    titles = "select title from channel where kind = 'parent'"
+    assert await values(bench, titles) == ["The Guild"]
+    await follow_found(bench, replace(clips, parent_title="The Old Guild"))
+    assert await values(bench, titles) == ["The Old Guild"]
 
 
 async def test_a_parent_that_turns_out_to_be_a_stream_becomes_one(bench: Bench) -> None:

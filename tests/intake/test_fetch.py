@@ -94,6 +94,7 @@ async def test_a_download_goes_on_where_a_crash_ended_it(fetching: FetchBench) -
     assert fetching.spools() == []
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     "point", ["download.began", "download.before_effect", "download.after_effect", "download.chunk"]
 )

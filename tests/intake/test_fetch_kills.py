@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 from bench import DEFAULT_PROFILE
 from fetch_bench import content_of, open_fetch_bench
 from fetching_child import FILES, begin
@@ -31,6 +32,7 @@ async def _fetch_until_killed(url: str, folder: Path, *, process: int, dies_at: 
     return await child.wait()
 
 
+@pytest.mark.long
 async def test_a_killed_download_goes_on_from_its_spool_and_nothing_is_doubled(
     database: Database, database_url: str, tmp_path: Path
 ) -> None:

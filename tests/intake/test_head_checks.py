@@ -222,6 +222,7 @@ async def test_each_call_for_heads_is_filled_up_to_the_maximum(database: Databas
     await bench.close()
 
 
+@pytest.mark.long
 async def test_looks_come_together_instead_of_one_call_a_stream(bench: Bench) -> None:
     for number in range(40):
         bench.world.add_stream(f"more-{number}")

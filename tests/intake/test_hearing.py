@@ -24,6 +24,7 @@ async def caught_up(bench: Bench) -> None:
     await bench.catch_up()
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 async def test_messages_in_any_order_end_in_the_same_state(bench: Bench, order: tuple[int, ...]) -> None:
     await caught_up(bench)

@@ -13,6 +13,7 @@ import pytest
 from folder_bench import FolderBench, open_folder_bench
 
 from headgate.connectors.folder.link import FolderLink
+from headgate.connectors.folder.names import path_key
 from headgate.domain.errors import UserError
 from headgate.ingest.storing.audit import audit_files
 from headgate.intake.channels.requests import remove_channel
@@ -109,6 +110,14 @@ async def test_any_name_is_imported_and_found_again(bench: FolderBench) -> None:
     shutil.rmtree(bench.settings.data.dir / "folders")
     await bench.import_all()
     assert await bench.contents() == contents
+
+
+def test_the_key_of_a_path_depends_on_the_path_alone() -> None:
+    """Otherwise which of two files is which would depend on the order in which they are found."""
+    names = [b"not utf-8 \xff\xfe.bin", b"not utf-8 \xff\xfd.bin", b"x" * 1500, b"x" * 1499]
+    keys = [path_key(name) for name in names]
+    assert len(set(keys)) == len(names)
+    assert keys == [path_key(name) for name in names]
 
 
 async def test_empty_files_are_stored_too(bench: FolderBench) -> None:
@@ -349,6 +358,7 @@ async def test_a_folder_that_is_replaced_by_a_link_leads_nowhere(bench: FolderBe
     assert await bench.contents() == {"kept.bin": b"kept", "sub/a.bin": None}
 
 
+@pytest.mark.long
 async def test_a_removed_folder_can_be_imported_again(bench: FolderBench) -> None:
     made = _fill(bench.folder, 5)
     first = await bench.import_all()

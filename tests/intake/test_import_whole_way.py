@@ -73,6 +73,7 @@ async def _download(fetching: FetchBench, files: list[Path]) -> list[dict[str, A
     return await fetching.rows(ITEMS)
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("way", ["downloaded", "copied", "in place"])
 async def test_sets_contents_and_pictures_do_not_depend_on_the_way(
     database: Database, database_url: str, tmp_path: Path, way: Way

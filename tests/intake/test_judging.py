@@ -115,7 +115,7 @@ async def test_a_disabled_topic_is_kept_as_rejected_and_comes_back(bench: Judgin
 async def test_a_new_lens_makes_the_stream_due_and_a_narrower_one_does_not(bench: JudgingBench) -> None:
     channel = await bench.add_channel()
     due_at = await bench.value("due_at", channel_id=channel)
-    await bench.set(channel, extensions=["zip"])
+    await bench.set(channel, extensions=["zip"], fetch="none")
     await bench.judge()
     assert await bench.column("lenses", channel_id=channel) == ["documents"]
     assert await bench.value("due_at", channel_id=channel) == due_at

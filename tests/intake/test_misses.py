@@ -226,7 +226,7 @@ async def test_a_call_without_an_answer_is_an_attempt_of_that_miss_alone(missing
     assert list(attempts.values()) == [(1, "Malformed")]
 
 
-@pytest.mark.parametrize(("happening", "state"), [("logout", "needs_login"), ("ban", "restricted")])
+@pytest.mark.parametrize(("happening", "state"), [("logout", "needs_login"), ("ban", "banned")])
 async def test_without_an_account_that_can_the_miss_waits(
     missing: Missing, happening: str, state: str
 ) -> None:

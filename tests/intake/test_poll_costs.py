@@ -12,7 +12,7 @@ from psycopg import AsyncCursor
 from headgate.storage.catalogue.sightings import Q as SIGHTINGS
 
 FEEDS = 8
-MAX_FIRST = 16
+MAX_FIRST = 18
 """Statements of a first poll with posts, its share of what polls ask together included."""
 MAX_UNCHANGED = 2
 

@@ -125,6 +125,24 @@ async def test_an_event_of_an_unknown_stream_has_channels_listed(bench: Bench) -
     assert bench.calls("discover") == calls + 1
 
 
+async def test_a_listener_that_hears_of_changed_channels_has_them_listed(bench: Bench) -> None:
+    await follow_guild(bench)
+    await bench.pass_time(700)
+    bench.world.add_stream("news", parent="guild")
+    live = await bench.live()
+    live.take(LiveEvent("channels"))
+    await live.flush()
+    await bench.work()
+    assert "news" in await keys(bench)
+
+
+async def test_a_new_channel_inside_a_followed_one_is_followed(bench: Bench) -> None:
+    await follow_guild(bench)
+    bench.world.add_stream("thread", parent="general")
+    await bench.rest(DAY_S)
+    assert "thread" in await keys(bench)
+
+
 async def ask(tx: Tx, bench: Bench) -> None:
     account = (await bench.account()).id
     await ask_discovery(tx, account, now=bench.clock.now())

@@ -144,7 +144,7 @@ async def test_an_account_that_was_banned_says_so_and_its_streams_wait(bench: Be
     async with bench.database.transaction() as tx:
         (account,) = await list_accounts(tx)
         letters = await list_dead_letters(tx)
-    assert account.state == "restricted"
+    assert account.state == "banned"
     assert account.state_reason
     assert letters == []
     # It stays due, and nobody looks at it until the account is back.

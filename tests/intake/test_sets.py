@@ -131,6 +131,23 @@ class TestArrival:
         (item,) = await library(missing)
         assert (item["id"], item["present"], item["missing"]) == (first, 3, ["pack.part3.rar"])
 
+    async def test_nineteen_volumes_in_albums_of_ten_are_one_set(self, missing: Missing) -> None:
+        messages = [
+            post(missing, f"pack.part{n:02}.rar", 100 if n < 19 else 50, album=f"album-{n // 11}")
+            for n in range(1, 20)
+        ]
+        for page in (messages[10:], messages[:10]):
+            await take_in(missing, *reversed(page))
+        (item,) = await library(missing)
+        assert (item["present"], item["missing"]) == (19, [])
+        albums = await ask(missing, "select album, count(*) as files from message group by 1 order by 1")
+        assert [(row["album"], row["files"]) for row in albums] == [("album-0", 10), ("album-1", 9)]
+
+    async def test_volumes_in_several_topics_of_a_forum_are_one_set(self, missing: Missing) -> None:
+        for n, topic in ((1, "releases"), (2, "requests"), (3, "releases")):
+            await take_in(missing, post(missing, f"pack.part{n}.rar", topic=topic))
+        assert await files_of_items(missing) == [[f"pack.part{n}.rar" for n in (1, 2, 3)]]
+
     async def test_a_message_that_is_read_again_changes_nothing(self, missing: Missing) -> None:
         messages = [post(missing, f"pack.part{n}.rar") for n in (1, 2)]
         await take_in(missing, *messages)
@@ -195,6 +212,7 @@ class TestArrival:
         (item,) = await library(missing)
         assert (item["is_set"], item["present"]) == (True, 1)
 
+    @pytest.mark.sampled(every=3)
     @pytest.mark.parametrize("seed", range(6))
     async def test_the_order_of_arrival_does_not_matter(self, missing: Missing, seed: int) -> None:
         """Two sets of one name, an old rar, a zip that is whole, and two files of a `.001` pair."""

@@ -216,6 +216,7 @@ def figures_of(state: LaneState) -> dict[str, Any]:
 _OWNERS = itertools.count()
 
 
+@pytest.mark.long
 @settings(
     max_examples=60,
     deadline=None,

@@ -40,6 +40,7 @@ async def test_permits_for_many_calls_from_two_lanes_cost_one_round_trip(
 
 
 # On a server that others use as well, whoever connects at the wrong moment keeps old rows alive.
+@pytest.mark.long
 @pytest.mark.once
 async def test_a_lane_does_not_bloat(database_url: str) -> None:
     """Updates stay on few pages: one, and some more while a starting connection keeps old rows alive."""

@@ -88,6 +88,7 @@ async def working(parts: Parts, world: World, *, until: Callable[[], bool]) -> A
         await running
 
 
+@pytest.mark.long
 async def test_nine_accounts_send_at_once_beside_scans_that_take_every_slot(
     database_url: str, tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ async def test_a_repeat_that_a_slow_upload_carries_out_of_the_dedupe_window_is_n
     assert outcome.states == ["success"]
 
 
+@pytest.mark.long
 async def test_a_message_that_may_have_been_sent_is_not_failed_because_its_group_is_gone(
     theatre: Theatre,
 ) -> None:

@@ -72,6 +72,7 @@ async def test_parts_of_a_group_arrive_in_order_with_a_pause_and_few_groups_are_
     assert all(row["parts"] <= 3 for row in flying)
 
 
+@pytest.mark.long
 async def test_a_run_that_meets_the_close_of_its_window_stops_and_says_so(theatre: Theatre) -> None:
     window = Window(8 * 60, 8 * 60 + 10, "UTC")
     sent: list[Any] = []
@@ -155,6 +156,7 @@ async def test_a_limit_signal_slows_the_lane_and_the_run_finishes_and_says_why(t
     assert outcome.virtual_s > 100
 
 
+@pytest.mark.long
 async def test_a_long_run_is_many_short_jobs_that_no_job_expiry_can_start_twice(theatre: Theatre) -> None:
     turns: list[Any] = []
     sql = "select served_at from run"
@@ -166,6 +168,7 @@ async def test_a_long_run_is_many_short_jobs_that_no_job_expiry_can_start_twice(
     assert all(later - earlier < timedelta(seconds=60) for earlier, later in pairwise(served))
 
 
+@pytest.mark.long
 async def test_runs_of_one_account_take_turns_and_a_waiting_one_holds_no_slot(theatre: Theatre) -> None:
     jobs: list[Any] = []
     shares: list[Any] = []
@@ -204,6 +207,7 @@ async def test_an_account_that_is_not_established_warms_up_from_ten_a_minute(the
     assert outcome.most_in_a_minute <= 13
 
 
+@pytest.mark.long
 async def test_a_daily_cap_ends_the_day_and_the_summary_names_it(theatre: Theatre) -> None:
     capped = plain.but(lanes={**plain.lanes, "send": LaneDefault(per_minute=40, daily_cap=25)})
     window = Window(8 * 60, 8 * 60 + 10, "UTC")
@@ -336,6 +340,7 @@ async def test_an_upload_longer_than_a_turn_is_used_in_the_next_one(theatre: The
     assert (outcome.uploads, outcome.messages, outcome.states) == (1, 1, ["success"])
 
 
+@pytest.mark.long
 async def test_files_that_the_platform_forgets_are_uploaded_again(theatre: Theatre) -> None:
     short = plain.but(media_life_s=400.0)
     script = FanoutScript(targets=400, parts=("+Dear {group}",), profile=short)

@@ -61,6 +61,7 @@ class ProcessGone(BaseException):
     """The process ends here."""
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("statement", range(1, 12))
 async def test_a_process_that_dies_at_any_statement_of_a_fire_leaves_all_or_nothing(
     plans: PlansBench, statement: int

@@ -67,7 +67,7 @@ class SenderBench:
     ) -> PendingSend:
         """Return a message that leaves so many seconds from now."""
         share = Share(
-            1, target, target, NOW, 1, "k", 0, "Hello", None, doubtful, None, None, None, None, None
+            1, target, target, NOW, 1, "k", 0, "Hello", None, "", "", doubtful, None, None, None, None, None
         )
         due_at_s = self.clock.monotonic() + in_s
         permit = Permit(owner="main", kind="send", epochs={}, due_at_s=due_at_s, void_at_s=due_at_s + 2.0)

@@ -124,6 +124,7 @@ MARKED, SETTLED = 9, 14
 MAX_STEPS = 15
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("kill_at", range(1, MAX_STEPS + 1))
 async def test_a_push_killed_at_any_step_is_sent_once_or_uncertain(telling: NewsBench, kill_at: int) -> None:
     series, source = await follower(telling)
@@ -146,6 +147,7 @@ async def test_a_push_killed_at_any_step_is_sent_once_or_uncertain(telling: News
     assert sum("Chapter 48" in text for text in telling.receiver.texts) == 1
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("kill_at", [1, 3, 6, MARKED - 1, MARKED, MARKED + 2, SETTLED - 1, SETTLED])
 async def test_a_push_tried_again_after_an_outage_is_sent_once_or_uncertain(
     telling: NewsBench, kill_at: int

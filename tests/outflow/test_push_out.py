@@ -197,6 +197,7 @@ async def test_what_fails_five_times_waits_for_the_address_and_says_why(scene: S
     assert (len(telling.receiver.taken), await telling.pushes()) == (1, [("sent", 6)])
 
 
+@pytest.mark.long
 async def test_a_days_outage_ends_with_one_digest_of_all_that_fell_into_it(scene: Scene) -> None:
     telling = scene.telling
     telling.receiver.answers = [503] * 1000

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fanouts import play
+from fanouts import noting, play
 
+from headgate.testing.platform.profiles import plain
 from headgate.testing.simulator import FanoutScript, Theatre
 
 
@@ -13,3 +14,14 @@ async def test_a_fan_out_goes_through_and_survives_a_crash(theatre: Theatre) -> 
     crashed = await play(theatre, FanoutScript(targets=5, crash_at=whole.points // 2))
     assert (crashed.crashes, crashed.doubled) == (1, 0)
     assert crashed.states == ["success"]
+
+
+async def test_slow_mode_of_groups_holds_up_nobody_else(theatre: Theatre) -> None:
+    noted: list[dict[str, float]] = []
+    script = FanoutScript(targets=8, parts=("first", "second"), profile=plain.but(slow_mode_s=60.0))
+    # By then the first message has gone to everyone, at the full pace of 40 a minute.
+    rates = noting(noted, "select count(*) filter (where state = 'sent') as sent from part")
+    outcome = await play(theatre, script, (30.0, rates))
+    assert noted == [{"sent": 8}]
+    assert (outcome.states, outcome.messages, outcome.doubled) == (["success"], 16, 0)
+    assert outcome.virtual_s < 120

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,10 @@ import pytest
 from headgate.domain.streams.messages import LiveEvent, Span
 from headgate.intake.channels import judging, requests, rules
 from headgate.intake.streams import accept, live, misses
+from headgate.storage.blobs import disk
+from headgate.storage.blobs.store import Upload
 from headgate.storage.database import Tx
-from headgate.storage.streams import streams
+from headgate.storage.shelf import touched
 
 Mutant = Callable[[pytest.MonkeyPatch], None]
 
@@ -74,8 +76,24 @@ def switches_are_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(requests.requests, "hold_streams", _nothing)
 
 
-def new_lenses_are_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(streams, "set_lenses", _nothing)
+def objects_lose_their_end(patch: pytest.MonkeyPatch) -> None:
+    """The row of a file says that it is whole, and the last byte is not there."""
+    original: Any = disk.DiskStore.put
+
+    async def mutated(self: disk.DiskStore, uploads: Sequence[Upload]) -> dict[str, Exception]:
+        failed = await original(self, uploads)
+        for upload in uploads:
+            path = self.folder / upload.object_name
+            if path.is_file() and (content := path.read_bytes()):
+                path.unlink()  # The spool shares the file, and stays as it is.
+                path.write_bytes(content[:-1])
+        return failed
+
+    patch.setattr(disk.DiskStore, "put", mutated)
+
+
+def rows_of_the_library_are_not_written(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(touched.Touched, "finish", _nothing)
 
 
 async def _nothing(*_: Any, **__: Any) -> None: ...
@@ -94,6 +112,7 @@ CAUGHT_BY: dict[Mutant, int] = {
     rejected_items_stay_shown: 2,
     kept_messages_are_not_counted: 2,
     switches_are_ignored: 1,
-    new_lenses_are_forgotten: 2,
+    rows_of_the_library_are_not_written: 0,
+    objects_lose_their_end: 0,
 }
 """Each mutant, and the seed of a play that is known to catch it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from full_set import CRASH_POINT_STRIDE, FANOUT_PLAYS
+from full_set import CRASH_POINT_STRIDE, CRASH_SHARES, FANOUT_PLAYS
 
 from headgate.testing.platform.profiles import PRESETS
 from headgate.testing.simulator import FanoutScript, Theatre, fanout_for
@@ -18,12 +18,10 @@ pytestmark = pytest.mark.once
 
 # The same message again, an error, nothing at all: what platforms do when a key is repeated.
 KINDS = {"plain": "same_message", "telegram_like": "error", "hostile": "none"}
-SHARES = 8
-"""Each kind of platform has its third of the points, in so many tests."""
 PER_TEST = 5
 
 
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize("share", range(CRASH_SHARES))
 @pytest.mark.parametrize("name", KINDS)
 async def test_a_run_survives_a_crash_at_each_await(theatre: Theatre, name: str, share: int) -> None:
     profile = PRESETS[name]
@@ -32,7 +30,7 @@ async def test_a_run_survives_a_crash_at_each_await(theatre: Theatre, name: str,
     whole = await theatre.fan_out(1, quiet)
     assert (whole.failures, whole.messages) == ([], 6)
     first = list(KINDS).index(name) + 1 + len(KINDS) * share
-    for point in range(first, whole.points + 1, len(KINDS) * SHARES * CRASH_POINT_STRIDE):
+    for point in range(first, whole.points + 1, len(KINDS) * CRASH_SHARES * CRASH_POINT_STRIDE):
         outcome = await theatre.fan_out(1, replace(quiet, crash_at=point, longest_s=300.0))
         assert outcome.crashes == 1, f"nobody died at point {point}"
         assert outcome.failures == [], f"a crash at point {point} on {name}"

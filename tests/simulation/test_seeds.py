@@ -5,6 +5,8 @@ A failing seed is replayed with the printed command; once understood it becomes 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from full_set import INTAKE_PLAYS
 
@@ -14,7 +16,7 @@ PER_TEST = 10
 FAULTS = "wild"
 
 
-async def play(theatre: Theatre, seeds: range, faults: str) -> list[PlayOutcome]:
+async def play(theatre: Theatre, seeds: Iterable[int], faults: str) -> list[PlayOutcome]:
     return [await theatre.play(seed, faults) for seed in seeds]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 from headgate.storage.arrays import QuickListDumper
 from headgate.storage.database import Database
 from headgate.storage.queries import QueryFile
+
+FULL = os.environ.get("HEADGATE_TEST_FULL") == "1"
 
 Q = QueryFile("arrays", "-- name: echo\nselect unnest(%(values)s::text[]) as value")
 
@@ -34,7 +37,11 @@ LISTS = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    max_examples=300 if FULL else 60,
+)
 @given(LISTS)
 def test_a_list_comes_back_as_it_was(database_url: str, typed: tuple[str, list[Any]]) -> None:
     type_name, values = typed

@@ -57,7 +57,7 @@ def test_a_column_that_the_view_lacks_is_found(database_url: str) -> None:
     view = (
         "create or replace view blob_reference as"
         " select blob_id from item_file union all select blob_id from picture"
-        " union all select blob_id from keepsake"
+        " union all select blob_id from group_picture union all select blob_id from keepsake"
     )
     (fault,) = _faults(database_url, table)
     assert "add keepsake.blob_id to the view" in fault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,9 +18,15 @@ from headgate.storage.database import Database, Tx
 from headgate.storage.streams import streams
 from headgate.storage.streams.scans import Direction
 
+FULL = os.environ.get("HEADGATE_TEST_FULL") == "1"
+
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MAX = 60
-few = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(
+    max_examples=100 if FULL else 30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 
 SPAN = st.tuples(st.integers(0, MAX), st.integers(0, 15)).map(lambda pair: Span(pair[0], sum(pair)))
 SPANS = st.lists(SPAN, max_size=6)

@@ -57,6 +57,7 @@ async def test_files_are_stored_once_and_known_content_is_linked(fetching: Fetch
     assert fetching.calls("download") == len(FILES)
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("dies_at", [2, 150])
 async def test_a_process_that_dies_in_the_middle_loses_and_doubles_nothing(
     fetching: FetchBench, dies_at: int

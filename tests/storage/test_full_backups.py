@@ -22,6 +22,9 @@ from headgate.storage.blobs.collector import collect
 from headgate.storage.blobs.store import StoreTrouble
 from headgate.storage.errors import DatabaseAway
 
+# Files are kept in a folder; that a bucket does the same is left to the full set.
+pytestmark = pytest.mark.sampled(every=2)
+
 
 @pytest.fixture(params=["disk", "s3"])
 def settings(request: pytest.FixtureRequest) -> FilesSettings:
@@ -87,6 +90,7 @@ async def test_a_backup_comes_back_into_an_empty_instance(
         assert await other.states() == dict.fromkeys(["", "one", "two"], "stored")
 
 
+@pytest.mark.sampled(every=2)
 async def test_a_backup_comes_back_over_the_instance_that_it_was_taken_of(
     instance: Instance, database_url: str, backups: Path, tmp_path: Path, settings: FilesSettings
 ) -> None:
@@ -146,6 +150,7 @@ async def test_a_backup_shares_no_file_with_the_store(
     assert not object_in(backups, blob).samefile(tmp_path / "data" / "blobs" / blob.object_name)
 
 
+@pytest.mark.long
 async def test_older_backups_can_be_restored_until_they_give_way(
     on_disk: Instance, backups: Path, empty_url: str, tmp_path: Path
 ) -> None:
@@ -199,6 +204,7 @@ async def test_a_backup_can_be_verified_and_repaired(on_disk: Instance, backups:
     assert object_in(backups, blob).read_bytes() == b"one"
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("fault", ["missing", "shorter", "damaged"])
 async def test_a_backup_that_is_not_whole_is_refused_unless_asked_for(
     on_disk: Instance, backups: Path, empty_url: str, tmp_path: Path, fault: str

@@ -47,9 +47,9 @@ def _try(connection: psycopg.Connection, query: Query) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=_file_name)
-def test_the_server_accepts_every_query(file: QueryFile, database_url: str) -> None:
+def test_the_server_accepts_every_query(file: QueryFile, shared_url: str) -> None:
     faults: list[str] = []
-    with psycopg.connect(database_url) as connection:
+    with psycopg.connect(shared_url) as connection:
         for query in file:
             try:
                 _try(connection, query)

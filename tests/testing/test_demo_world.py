@@ -8,6 +8,7 @@ import pytest
 
 from headgate.testing import SimulatedConnector, VirtualClock, World, build_demo_world
 from headgate.testing.listener import LinkListener
+from headgate.testing.memory import VolatileMemory
 
 pytestmark = pytest.mark.once
 
@@ -54,7 +55,7 @@ def test_another_seed_is_another_world() -> None:
 async def test_opening_it_after_months_makes_only_what_is_asked_for() -> None:
     world = demo_at(days=200)
     world.profile = world.profile.but(latency_s=0)
-    link = await SimulatedConnector(world).open("atlas", {})
+    link = await SimulatedConnector(world).open("atlas", {}, VolatileMemory())
     heads = await link.heads(list(world.streams))
     made = [stream.activity.buckets_made for stream in world.streams.values() if stream.activity]
     assert all(head.position for head in heads.values())
@@ -74,7 +75,10 @@ async def test_about_one_thing_happens_every_product_minute_or_two() -> None:
     clock = VirtualClock(OPENED_AT)
     world = build_demo_world(1, clock)
     world.profile = world.profile.but(latency_s=0)
-    listeners = [LinkListener(await SimulatedConnector(world).open(name, {})) for name in world.accounts]
+    listeners = [
+        LinkListener(await SimulatedConnector(world).open(name, {}, VolatileMemory()))
+        for name in world.accounts
+    ]
     for listener in listeners:
         await listener.start()
     for _ in range(120):

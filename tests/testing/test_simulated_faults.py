@@ -10,6 +10,7 @@ from headgate.connectors.protocol import Part
 from headgate.domain.errors import WorkError
 from headgate.domain.streams.messages import Span
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World
+from headgate.testing.memory import VolatileMemory
 from headgate.testing.platform.errors import SimError
 from headgate.testing.platform.faults import LEVELS, NONE, WILD, FaultRates, Faults
 
@@ -27,7 +28,7 @@ async def live_a_while(seed: int, rates: FaultRates, *, profile: str = "hostile"
     world.add_stream("packs")
     world.add_group("club")
     connector = SimulatedConnector(world)
-    links = [await connector.open(name, {}) for name in ("one", "two")]
+    links = [await connector.open(name, {}, VolatileMemory()) for name in ("one", "two")]
     whole = Span(0, 2**62)
     for n in range(120):
         clock.advance(1)
@@ -72,7 +73,7 @@ async def test_after_calm_nothing_goes_wrong_any_more() -> None:
     world = await live_a_while(6, FaultRates(ban=0.2, timeout_after=0.5))
     assert {account.state for account in world.accounts.values()} == {"banned"}
     world.calm()
-    link = await SimulatedConnector(world).open("one", {})
+    link = await SimulatedConnector(world).open("one", {}, VolatileMemory())
     before = len(list(world.log.calls()))
     for _ in range(30):
         await link.heads(["packs"])

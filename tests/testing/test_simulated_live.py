@@ -7,6 +7,7 @@ import pytest
 from headgate.domain.streams.messages import Span
 from headgate.testing import FaultRates, Profile, SimulatedConnector, VirtualClock, World
 from headgate.testing.listener import LinkListener
+from headgate.testing.memory import VolatileMemory
 
 pytestmark = pytest.mark.once
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.once
 async def listen_to(world: World) -> LinkListener:
     world.add_account("reader")
     world.add_stream("packs")
-    listener = LinkListener(await SimulatedConnector(world).open("reader", {}))
+    listener = LinkListener(await SimulatedConnector(world).open("reader", {}, VolatileMemory()))
     await listener.start()
     return listener
 

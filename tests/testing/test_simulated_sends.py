@@ -6,10 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from headgate.connectors.protocol import DedupeWindow, Link, Part
+from headgate.connectors.protocol import DedupeWindow, Link, OutgoingFile, Part
 from headgate.domain.errors import Ambiguous, Gone, RateLimited
 from headgate.kernel.clock import RealClock, ScaledClock
 from headgate.testing import FaultRates, Profile, SimulatedConnector, VirtualClock, World
+from headgate.testing.memory import VolatileMemory
 from headgate.testing.platform.errors import SimFlood, SimMediaLapsed, SimTimeout
 
 pytestmark = pytest.mark.once
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.once
 async def link_to(world: World) -> Link:
     world.add_account("sender")
     world.add_group("club")
-    return await SimulatedConnector(world).open("sender", {})
+    return await SimulatedConnector(world).open("sender", {}, VolatileMemory())
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ async def test_the_platform_signals_a_flood_above_its_rate(clock: VirtualClock) 
 async def test_a_lapsed_upload_is_gone(clock: VirtualClock) -> None:
     world = World(1, clock, Profile(media_life_s=60))
     link = await link_to(world)
-    media = await link.upload("a.txt", "text/plain", b"hello")
+    media = await link.upload(OutgoingFile.of("a.txt", "text/plain", b"hello"))
     await link.send("club", Part("see file", media.handle), key="1")
     clock.advance(61)
     with pytest.raises(SimMediaLapsed) as caught:

@@ -7,6 +7,7 @@ import pytest
 from headgate.connectors.protocol import Link
 from headgate.domain.streams.messages import Page, Span
 from headgate.testing import Profile, SimulatedConnector, VirtualClock, World
+from headgate.testing.memory import VolatileMemory
 
 pytestmark = pytest.mark.once
 
@@ -16,7 +17,7 @@ EVERYTHING = 2**62
 async def link_to(world: World) -> Link:
     world.add_account("reader")
     world.add_stream("packs")
-    return await SimulatedConnector(world).open("reader", {})
+    return await SimulatedConnector(world).open("reader", {}, VolatileMemory())
 
 
 async def read(link: Link, *, bound: int = EVERYTHING, bookmark: str = "", limit: int = 50) -> Page:

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from headgate.domain.errors import AuthFailed, Gone, Restricted
+from headgate.domain.errors import AuthFailed, Banned, Gone, Restricted
 from headgate.domain.streams.messages import Span
 from headgate.testing import PRESETS, SimulatedConnector, VirtualClock, World, file_of
+from headgate.testing.memory import VolatileMemory
 from headgate.testing.platform.errors import SimError, SimNotFound
 from headgate.testing.platform.profiles import Profile
 
@@ -39,7 +40,7 @@ def test_the_same_seed_gives_the_same_world(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(PRESETS))
 def test_positions_are_64_bit_strictly_ordered_and_never_dense(name: str) -> None:
-    world = build(1, PRESETS[name])
+    world = build(1, PRESETS[name].but(late_order_chance=0.0))
     for stream in world.streams:
         positions = [message.position for message in world.messages(stream)]
         gaps = [b - a for a, b in pairwise(positions)]
@@ -100,17 +101,17 @@ async def test_a_migrated_group_is_a_new_stream_that_continues_the_old(world: Wo
     world.post(new, text="new")
     with pytest.raises(SimNotFound, match="has moved"):
         world.post("packs", text="too late")
-    link = await SimulatedConnector(world).open("reader", {})
+    link = await SimulatedConnector(world).open("reader", {}, VolatileMemory())
     found = {channel.key: channel for channel in await link.discover()}
     assert found[new].continues == "packs"
 
 
 @pytest.mark.parametrize(
-    ("state", "meaning"), [("ban", Restricted), ("logout", AuthFailed)], ids=["banned", "logged out"]
+    ("state", "meaning"), [("ban", Banned), ("logout", AuthFailed)], ids=["banned", "logged out"]
 )
 async def test_an_account_in_trouble_cannot_call(world: World, state: str, meaning: type[Exception]) -> None:
     connector = SimulatedConnector(world)
-    link = await connector.open("reader", {})
+    link = await connector.open("reader", {}, VolatileMemory())
     getattr(world, state)("reader")
     with pytest.raises(SimError) as caught:
         await link.heads(["packs"])
@@ -121,7 +122,7 @@ async def test_an_account_in_trouble_cannot_call(world: World, state: str, meani
 
 async def test_a_restricted_account_reads_but_does_not_send(world: World) -> None:
     connector = SimulatedConnector(world)
-    link = await connector.open("reader", {})
+    link = await connector.open("reader", {}, VolatileMemory())
     world.add_group("club")
     world.restrict("reader")
     assert "packs" in await link.heads(["packs"])
@@ -135,7 +136,10 @@ async def test_a_kicked_account_finds_the_stream_gone_while_another_reads_on(wor
     world.post("packs", text="hello")
     world.kick("reader", "packs")
     connector = SimulatedConnector(world)
-    link, other = await connector.open("reader", {}), await connector.open("stand-by", {})
+    link, other = (
+        await connector.open("reader", {}, VolatileMemory()),
+        await connector.open("stand-by", {}, VolatileMemory()),
+    )
     whole = Span(0, 2**62)
     with pytest.raises(SimNotFound) as caught:
         await link.read("packs", lens="everything", hole=whole, bound=2**62, bookmark="", limit=5)
@@ -149,13 +153,16 @@ async def test_accounts_count_by_themselves_where_the_profile_says_so(clock: Vir
     world.add_account("second")
     connector = SimulatedConnector(world)
     clock.advance(60)
-    heads = [await (await connector.open(name, {})).heads(["packs"]) for name in ("reader", "second")]
+    heads = [
+        await (await connector.open(name, {}, VolatileMemory())).heads(["packs"])
+        for name in ("reader", "second")
+    ]
     assert heads[0]["packs"].position != heads[1]["packs"].position
 
 
 async def test_expired_links_are_renewed_by_fetching_the_message(world: World, clock: VirtualClock) -> None:
     connector = SimulatedConnector(world)
-    link = await connector.open("reader", {})
+    link = await connector.open("reader", {}, VolatileMemory())
     message = world.post("packs", files=[file_of("a.bin", b"bytes")])
     clock.advance(5)
     world.expire_links("packs")
@@ -170,7 +177,7 @@ async def test_links_lapse_by_themselves_where_the_profile_says_so(clock: Virtua
     world = World(1, clock, Profile(link_life_s=60))
     world.add_account("reader")
     world.add_stream("packs")
-    link = await SimulatedConnector(world).open("reader", {})
+    link = await SimulatedConnector(world).open("reader", {}, VolatileMemory())
     message = world.post("packs", files=[file_of("a.bin", b"bytes")])
     clock.advance(61)
     with pytest.raises(SimError, match="expired"):
@@ -178,7 +185,7 @@ async def test_links_lapse_by_themselves_where_the_profile_says_so(clock: Virtua
 
 
 async def test_a_garbled_message_is_named_but_not_told(world: World, clock: VirtualClock) -> None:
-    link = await SimulatedConnector(world).open("reader", {})
+    link = await SimulatedConnector(world).open("reader", {}, VolatileMemory())
     message = world.post("packs", text="unreadable")
     world.garble("packs", message.key)
     clock.advance(60)

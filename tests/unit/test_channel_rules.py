@@ -59,8 +59,8 @@ def test_only_what_is_offered_is_asked_for(layer: ChannelSettings, offered: set[
     ("settings", "expected"),
     [
         (ChannelSettings(), ("everything",)),
-        (ChannelSettings(extensions=("zip", "rar", "7z")), ("documents",)),
-        (ChannelSettings(mime_types=("application/*", "video/*")), ("documents",)),
+        (ChannelSettings(extensions=("zip", "rar", "7z"), fetch="none"), ("documents",)),
+        (ChannelSettings(mime_types=("application/*", "video/*"), fetch="pictures"), ("documents",)),
         (ChannelSettings(mime_types=("image/*",)), ("documents", "photos")),
         (ChannelSettings(extensions=("zip", "png")), ("everything",)),
         (ChannelSettings(extensions=("jpg", "png")), ("documents", "photos")),
@@ -74,11 +74,20 @@ def test_the_lenses_are_the_narrowest_that_suffice(
 
 
 def test_the_lenses_are_the_union_of_all_topics_that_are_on() -> None:
-    archives = ChannelSettings(extensions=("zip",))
+    archives = ChannelSettings(extensions=("zip",), fetch="none")
     pictures = TopicLayer("t1", enabled=True, settings=ChannelSettings(extensions=("png",)))
     links = TopicLayer("t2", enabled=False, settings=ChannelSettings(link_patterns=("*",)))
     assert build_rules([archives], topics=[links], knobs=Knobs()).lenses(ALL) == ("documents",)
     assert build_rules([archives], topics=[pictures, links], knobs=Knobs()).lenses(ALL) == ("everything",)
+
+
+def test_photos_are_read_as_covers_of_files_that_are_downloaded() -> None:
+    archives = ChannelSettings(extensions=("zip",))
+    listed = TopicLayer("t1", enabled=True, settings=ChannelSettings(fetch="none"))
+    assert build_rules([archives], topics=[listed], knobs=Knobs()).lenses(ALL) == ("documents", "photos")
+    unread = TopicLayer("t1", enabled=False, settings=ChannelSettings())
+    off = ChannelSettings(extensions=("zip",), fetch="none")
+    assert build_rules([off], topics=[unread], knobs=Knobs()).lenses(ALL) == ("documents",)
 
 
 @given(CANDIDATES, LAYERS, LAYERS, LAYERS)

@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 
 from headgate.domain.streams.coverage import merge
 from headgate.domain.streams.messages import Span
+from headgate.domain.streams.placing import next_head
 from headgate.domain.streams.progress import ReadFacts, progress_of
 
 BIRTH = 10**18
 """Where the first message of a stream stands whose positions are times."""
 
 
-def facts(*spans: Span, floor: int = 0, head: int | None, first_seen: int | None = None) -> ReadFacts:
+def facts(
+    *spans: Span, floor: int = 0, head: int | None, first_seen: int | None = None, allotted: bool = False
+) -> ReadFacts:
     wanted = Span(floor, floor if head is None else max(floor, head + 1))
     inside = [
         Span(max(span.start, wanted.start), min(span.end, wanted.end))
@@ -35,12 +38,22 @@ def facts(*spans: Span, floor: int = 0, head: int | None, first_seen: int | None
         first_seen=first_seen,
         messages_read=7,
         checked_at=None,
+        allotted=allotted,
     )
 
 
 def test_without_a_head_nothing_is_known() -> None:
     progress = progress_of(facts(head=None))
     assert (progress.share, progress.complete, progress.complete_from) == (None, False, None)
+
+
+def test_allotted_positions_have_no_share_before_everything_was_read() -> None:
+    head = next_head(next_head(None))
+    history, gap = Span(0, next_head(None) + 1), Span(next_head(None) + 1, head + 1)
+    with_gap = progress_of(facts(history, head=head, first_seen=next_head(None), allotted=True))
+    whole = progress_of(facts(history, gap, head=head, first_seen=next_head(None), allotted=True))
+    assert (with_gap.share, with_gap.complete) == (None, False)
+    assert (whole.share, whole.complete) == (1.0, True)
 
 
 def test_nothing_read_is_nothing_whatever_positions_mean() -> None:

@@ -21,6 +21,8 @@ API = "/api/v1/channels"
 ITEMS = "/api/v1/items?limit=200"
 PAGE = "/channels"
 LIBRARY = "/"
+COUNT = "/library/count"
+SHELF = "/api/v1/library"
 
 
 def explained(name: str) -> Find:
@@ -80,7 +82,7 @@ def head_on_page(page: Page) -> int | None:
 
 
 def in_library(place: int) -> Find:
-    """Return one of the library's figures: items, channels, messages."""
+    """Return one of the library's figures: channels, messages."""
     return lambda page: number(page.texts(r"<span><b>(.*?)</b>")[place])
 
 
@@ -114,7 +116,7 @@ STREAM = [
             CHANNELS: listed_read("messages_read"),
             API: answered("messages_read"),
             PAGE: lambda page: number(cell("scanned")(page)),
-            LIBRARY: in_library(2),
+            LIBRARY: in_library(1),
         },
     ),
     Figure(
@@ -211,7 +213,7 @@ STREAM = [
         {
             EXPLAIN: explained("items"),
             ITEMS: lambda answer: len(answer["items"]),
-            LIBRARY: in_library(0),
+            COUNT: lambda page: number(page.text(r"<b>(.*?)</b>")),
         },
     ),
     Figure(
@@ -219,9 +221,7 @@ STREAM = [
         {
             EXPLAIN: explained("item_kinds"),
             ITEMS: lambda answer: sorted({item["kind"] for item in answer["items"]}),
-            LIBRARY: lambda page: sorted(
-                {kind.lower() for kind in page.texts(r'<span class="named" title="([^"]+)"')}
-            ),
+            SHELF: lambda answer: sorted({row["kind"] for row in answer["rows"]}),
         },
     ),
     Figure("open failed items", misses_of("open")),
@@ -231,7 +231,7 @@ STREAM = [
         {
             CHANNELS: len,
             API: lambda answer: len(answer["channels"]),
-            LIBRARY: in_library(1),
+            LIBRARY: in_library(0),
             PAGE: lambda page: len(page.texts(r'(<tr id="channel-)')),
             ACCOUNTS: lambda accounts: sum(one["reads"] for one in accounts),
         },

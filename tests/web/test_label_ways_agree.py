@@ -23,6 +23,7 @@ from headgate.cli.main import app
 from headgate.ingest.labels.labelling import read_batch
 from headgate.storage.labels.labels import write_found
 from headgate.storage.labels.queue import note_unlabelled
+from headgate.storage.shelf.touched import touch_items
 
 pytestmark = pytest.mark.usefixtures("settings_of_commands")
 
@@ -263,6 +264,9 @@ async def test_a_rule_is_tried_without_being_saved(world: WebWorld, way: Way) ->
 
 async def test_items_carry_their_labels_in_every_list(world: WebWorld) -> None:
     item_id = await add_pack(world)
+    async with world.database.transaction() as tx:
+        # As the job does that follows what rules read.
+        touch_items(tx, [item_id])
     async with person_by(world, "api") as ada:
         (listed,) = (await ada.client.get("/api/v1/items")).json()["items"]
         one = (await ada.client.get(f"/api/v1/items/{item_id}")).json()
@@ -272,7 +276,7 @@ async def test_items_carry_their_labels_in_every_list(world: WebWorld) -> None:
         names = (await ada.client.get("/api/v1/labels?kind=tag")).json()
     assert (listed["creator"], listed["tags"]) == ("Tidewater", ["otters"])
     assert one["labels"]["creator"] == {"name": "Tidewater", "source": "rule", "rule": "Creator line"}
-    assert json.loads(done.stdout)["items"][0]["tags"] == ["otters"]
+    assert json.loads(done.stdout)["rows"][0]["tags"] == ["otters"]
     assert "Creator: Tidewater (rule 'Creator line'). Tags: otters." in told.stdout
     assert "by the rule “Creator line”" in page
     assert [(name["name"], name["items"]) for name in names["names"]] == [("otters", 1)]

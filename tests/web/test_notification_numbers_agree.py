@@ -76,6 +76,7 @@ class Tale:
         await self.places.begin()
 
 
+@pytest.mark.long
 async def test_what_was_told_is_the_same_number_everywhere(
     stage: SeriesStage, telling: NewsBench, receiver: Receiver
 ) -> None:

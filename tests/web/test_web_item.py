@@ -92,6 +92,19 @@ async def test_the_api_lists_the_messages_the_first_one_first(world: WebWorld) -
     assert answer["places"][0]["text"] == "the otters, all of them\n#otters"
 
 
+async def test_an_item_has_a_history_oldest_first(world: WebWorld) -> None:
+    item_id = await add_pack(world)
+    async with world.signed_in() as client:
+        page = (await client.get(f"/items/{item_id}")).text
+        answer = (await client.get(f"/api/v1/items/{item_id}")).json()["history"]
+    told = [event["text"] for event in answer]
+    assert told[-2:] == ["Posted again", "Message deleted on the platform"]
+    assert set(told[:-2]) == {"Posted", "Found"}
+    assert [event["at"] for event in answer] == sorted(event["at"] for event in answer)
+    history = page[page.index('id="history"') :]
+    assert history.index("Posted") < history.index("Posted again") < history.index("Message deleted")
+
+
 async def test_a_hidden_item_says_so_and_an_unknown_one_is_not_found(world: WebWorld) -> None:
     channel_id = await world.add_channel()
     hidden = await world.add_item(channel_id, "hidden", hidden=True)

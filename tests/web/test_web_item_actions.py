@@ -45,6 +45,11 @@ select status from scan
 -- name: list_touched
 select volume_key from volume_bucket where changed_from is not null
 
+-- name: add_files
+insert into item_file (sighting_id, channel_id, state, source, size_bytes, due_at)
+select id, channel_id, case when position = 1 then 'failed' else 'dropped' end, '', 100, sent_at
+from sighting where item_id = %(item_id)s
+
 -- name: list_states
 select state from item_file order by 1
 """,
@@ -106,6 +111,7 @@ async def test_a_set_says_what_is_there_and_what_is_missing(pack: Pack) -> None:
     async with pack.world.signed_in() as client:
         page = (await client.get(f"/items/{pack.item_id}")).text
         answer = (await client.get(f"/api/v1/items/{pack.item_id}")).json()["volumes"]
+    assert '<td class="wide">pack.part2.rar</td>' in page[page.index("Where it was seen") :]
     for text in ("2 of 3 volumes", "Incomplete", "Some volumes have not been posted yet", "pack.part3.rar"):
         assert text in page
     assert (answer["volumes"], answer["missing"], answer["problem"]) == (
@@ -182,8 +188,39 @@ async def test_missing_volumes_are_looked_for_again(pack: Pack, way: str) -> Non
     async with pack.world.signed_in() as client:
         assert await act(client, way, page, (f"/items/{pack.item_id}/retry", None)) < 400
     assert await pack.column("list_scans") == ["QUEUED"]
-    assert await pack.column("list_states") == ["wanted", "wanted"]
+    assert await pack.column("list_states") == []
     assert await pack.column("list_touched") == ["part:rar/pack"]
+
+
+@ways
+async def test_a_retry_downloads_what_failed_and_leaves_what_was_dropped(pack: Pack, way: str) -> None:
+    page = (f"/items/{pack.item_id}/set", {"do": "retry"})
+    async with pack.world.database.transaction() as tx:
+        await tx.execute(Q["add_files"], item_id=pack.item_id)
+    async with pack.world.signed_in() as client:
+        assert await act(client, way, page, (f"/items/{pack.item_id}/retry", None)) < 400
+    assert await pack.column("list_states") == ["dropped", "wanted"]
+
+
+async def test_the_library_shows_how_complete_a_set_is(pack: Pack) -> None:
+    async with pack.world.signed_in() as client:
+        page = (await client.get("/")).text
+        listed = (await client.get("/api/v1/items")).json()["items"]
+    assert '<span class="tag bad">2 of 3 volumes</span>' in page
+    assert {item["title"]: (item["volumes"], item["problem"]) for item in listed} == {
+        "pack": ("2 of 3 volumes", True),
+        "pakc": ("", False),
+    }
+
+
+async def test_pages_say_what_a_removal_frees(pack: Pack) -> None:
+    item = f"/items/{pack.item_id}"
+    async with pack.world.signed_in() as client:
+        for what, shown in (("drop", f"{item}?freed=0"), ("remove", "/?freed=0")):
+            answer = await post(client, f"{item}/{what}")
+            assert answer.headers["location"] == shown
+            assert "Nothing becomes free" in (await client.get(shown)).text
+        assert "1.5 MB become free within two days" in (await client.get("/?freed=1500000")).text
 
 
 async def test_people_are_asked_before_files_are_deleted(pack: Pack) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from webworld import START, Q, WebWorld
+from webworld import START, Q, WebWorld, form_token
 
 from headgate.storage.queries import QueryFile
+from headgate.storage.shelf.touched import touch_items
 
 SEEDS = QueryFile(
     "many",
@@ -17,26 +18,27 @@ insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at,
 select
     gen_random_uuid(), %(channel_id)s, n::text, 'file', 'Item ' || lpad(n::text, 4, '0'), 1000, %(at)s, %(at)s
 from generate_series(1, %(count)s::int) as n
+returning id
 """,
 )
 
 
 def titles(page: str) -> list[str]:
-    return re.findall(r'</span><a href="/items/[0-9a-f-]+">(Item \d{4})</a></span>', page)
+    return re.findall(r"data-opens>(Item \d{4})</a>", page)
 
 
 async def add_many(world: WebWorld, count: int) -> None:
     """Insert items that were all caught at the same moment."""
     channel_id = await world.add_channel()
     async with world.database.transaction() as tx:
-        await tx.execute(SEEDS["items"], channel_id=channel_id, count=count, at=START)
+        touch_items(tx, await tx.column(SEEDS["items"], channel_id=channel_id, count=count, at=START))
 
 
 async def test_an_empty_library_says_what_to_do(world: WebWorld) -> None:
     async with world.signed_in() as client:
         assert "headgate demo" in (await client.get("/")).text
         await world.add_channel()
-        assert "Headgate reads 1 channels" in (await client.get("/")).text
+        assert "Headgate reads 1 channel." in (await client.get("/")).text
 
 
 async def test_items_are_listed_newest_caught_first(world: WebWorld) -> None:
@@ -60,35 +62,62 @@ async def test_pages_neither_repeat_nor_lose_items_of_one_moment(world: WebWorld
         while path:
             page = (await client.get(path)).text
             seen += titles(page)
-            older = re.search(r'<a href="(/\?before=[^"]+)"', page)
+            older = re.search(r'<a href="(/\?after=[^"]+)"', page)
             path = older[1] if older else ""
     assert len(seen) == 125
     assert len(set(seen)) == 125
 
 
-async def test_what_arrives_is_shown_above_without_a_gap_below(world: WebWorld) -> None:
+async def test_what_arrives_is_counted_and_what_changed_is_shown_in_place(world: WebWorld) -> None:
     await add_many(world, 60)
     async with world.signed_in() as client:
         first = (await client.get("/")).text
-        newest = re.search(r'id="newest" hx-get="([^"]+)"', first)
-        assert newest is not None
+        new = re.search(r'id="new"[^>]* hx-get="([^"]+)"', first)
+        assert new is not None
+        known = re.findall(r'id="row-([0-9a-f-]+)" data-version="([0-9a-f]+)"', first)
+        assert len(known) == 60
         channel_id = await world.add_channel("Another")
-        await world.add_item(channel_id, "Item 9999", minute=5)
-        again = await client.get(newest[1].replace("&amp;", "&"), headers={"hx-request": "true"})
-    assert titles(again.text) == ["Item 9999", *titles(first)]
-    assert "hx-retarget" not in again.headers
+        item_id = await world.add_item(channel_id, "Item 9999", minute=5)
+        pill = (await client.get(new[1].replace("&amp;", "&"))).text
+        asked = ",".join(f"{row_id}.{version}" for row_id, version in [*known[:5], (str(item_id), "old")])
+        changed = (await client.get("/library/changed", params={"known": asked})).text
+    assert "1 new" in pill
+    assert titles(changed) == ["Item 9999"]
 
 
-async def test_when_too_much_arrived_the_whole_list_is_replaced(world: WebWorld) -> None:
-    channel_id = await world.add_channel()
-    await world.add_item(channel_id, "Item 5000", minute=-5)
+async def test_filters_sort_and_view_stand_in_the_address(world: WebWorld) -> None:
+    channel_id = await world.add_channel("Field recordings")
+    await world.add_item(channel_id, "Item 0001", minute=1, kind="package")
+    await world.add_item(channel_id, "Item 0002", minute=2)
+    await world.add_item(await world.add_channel("Other"), "Item 0003", minute=3)
     async with world.signed_in() as client:
-        newest = re.search(r'id="newest" hx-get="([^"]+)"', (await client.get("/")).text)
-        assert newest is not None
-        await add_many(world, 300)
-        again = await client.get(newest[1], headers={"hx-request": "true"})
-    assert again.headers["hx-retarget"] == "#library"
-    assert len(titles(again.text)) == 50
+        page = (await client.get("/", params={"channel": str(channel_id), "sort": "oldest"})).text
+        assert titles(page) == ["Item 0001", "Item 0002"]
+        assert "Remove the filter: Field recordings" in page
+        assert titles((await client.get("/?kind=package")).text) == ["Item 0001"]
+        wrong = await client.get("/?kind=nonsense")
+        assert (wrong.status_code, titles(wrong.text)) == (422, ["Item 0003", "Item 0002", "Item 0001"])
+        assert "is not a kind" in wrong.text
+        assert (await client.get("/?after=nonsense")).status_code == 400
+        count = (await client.get("/library/count?kind=package")).text
+    assert "<b>1</b> thing<" in count
+
+
+async def test_the_first_page_begins_with_the_default_view(world: WebWorld) -> None:
+    channel_id = await world.add_channel()
+    await world.add_item(channel_id, "Item 0001", kind="package")
+    await world.add_item(channel_id, "Item 0002", minute=1)
+    async with world.signed_in() as client:
+        token = await form_token(client)
+        saved = await client.post(
+            "/library/views", data={"csrf_token": token, "name": "Packages", "query": "kind=package"}
+        )
+        assert saved.headers["location"] == "/?kind=package"
+        view = re.search(r'action="(/library/views/[0-9a-f-]+)"', (await client.get("/?kind=package")).text)
+        assert view is not None
+        await client.post(view[1], data={"csrf_token": token, "do": "default"})
+        assert (await client.get("/")).headers["location"] == "/?kind=package"
+        assert titles((await client.get("/?all=1")).text) == ["Item 0002", "Item 0001"]
 
 
 async def test_titles_are_searched_as_typed(world: WebWorld) -> None:
@@ -103,7 +132,7 @@ async def test_titles_are_searched_as_typed(world: WebWorld) -> None:
         found = (await client.get("/api/v1/items", params={"q": "a\x00_b"})).json()["items"]
         assert [item["title"] for item in found] == ["a_b.txt"]
         page = (await client.get("/", params={"q": "<script>"})).text
-    assert "No title contains “&lt;script&gt;”" in page
+    assert "Nothing matches “&lt;script&gt;”" in page
 
 
 async def test_titles_are_text_and_nothing_else(world: WebWorld) -> None:
@@ -192,6 +221,29 @@ async def test_administrators_see_what_gave_up(world: WebWorld) -> None:
 
 
 API_PATHS = {
+    "/api/v1/groups",
+    "/api/v1/groups/labels",
+    "/api/v1/groups/{group_id}",
+    "/api/v1/groups/{group_id}/cover",
+    "/api/v1/groups/{group_id}/cover/pick",
+    "/api/v1/groups/{group_id}/dissolve",
+    "/api/v1/groups/{group_id}/labels",
+    "/api/v1/groups/{group_id}/members",
+    "/api/v1/groups/{group_id}/members/remove",
+    "/api/v1/groups/{group_id}/merge",
+    "/api/v1/groups/{group_id}/restore",
+    "/api/v1/library",
+    "/api/v1/library/count",
+    "/api/v1/library/members",
+    "/api/v1/library/search",
+    "/api/v1/library/sends",
+    "/api/v1/library/sends/chat",
+    "/api/v1/library/sends/{request_id}",
+    "/api/v1/library/sends/{request_id}/cancel",
+    "/api/v1/library/sends/{request_id}/resolve",
+    "/api/v1/library/sends/{request_id}/retry",
+    "/api/v1/library/views",
+    "/api/v1/library/views/{view_id}",
     "/api/v1/items/drop",
     "/api/v1/items/fetch",
     "/api/v1/items/join",
@@ -246,6 +298,17 @@ API_PATHS = {
     "/api/v1/push-addresses/{address_id}/test",
     "/api/v1/push-addresses/{address_id}/pushes",
     "/api/v1/push-addresses/{address_id}/pushes/{push_id}/repeat",
+    "/api/v1/group-rules",
+    "/api/v1/group-rules/try",
+    "/api/v1/group-rules/{rule_id}",
+    "/api/v1/group-rules/{rule_id}/on",
+    "/api/v1/group-rules/{rule_id}/off",
+    "/api/v1/library/chapters",
+    "/api/v1/library/send-rules",
+    "/api/v1/library/send-rules/try",
+    "/api/v1/library/send-rules/{rule_id}",
+    "/api/v1/library/send-rules/{rule_id}/on",
+    "/api/v1/library/send-rules/{rule_id}/off",
     "/api/v1/targets",
     "/api/v1/target-lists",
     "/api/v1/target-lists/{list_id}",

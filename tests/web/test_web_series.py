@@ -290,6 +290,6 @@ async def test_posts_in_the_library_lead_to_where_they_are_from(world: WebWorld)
         )
     async with world.signed_in() as client:
         page = await client.get("/")
-    assert '<a href="https://journal.example/walk" rel="noreferrer">A walk</a>' in page.text
+    assert 'href="https://journal.example/walk" rel="noreferrer" data-opens>A walk</a>' in page.text
     assert "Harbour journal" in page.text
     assert "javascript:" not in page.text

@@ -33,6 +33,7 @@ from headgate.storage.blobs.opening import build_files
 from headgate.storage.database import Database
 from headgate.storage.listen import Listener
 from headgate.storage.queries import QueryFile
+from headgate.storage.shelf.touched import touch_items
 from headgate.testing import World
 from headgate.testing.platform.connector import SimulatedConnector
 from headgate.testing.platform.profiles import plain
@@ -144,6 +145,7 @@ class WebWorld:
                 at=START + timedelta(minutes=minute),
                 hidden=hidden,
             )
+            touch_items(tx, [item_id])
         return item_id
 
 

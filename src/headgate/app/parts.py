@@ -6,14 +6,18 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from headgate.connectors.apprise_out import AppriseOut
 from headgate.connectors.protocol import Connector
 from headgate.domain.retry import RetryPolicy
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
+from headgate.ingest.groups.rule_sweeps import RuleSweeping
 from headgate.ingest.inspecting.reader import ContentReader, build_reader
 from headgate.ingest.labels.labelling import Labelling
+from headgate.ingest.search.indexing import Indexing
+from headgate.ingest.shelf.refreshing import ShelfRefreshing
 from headgate.ingest.storing.upkeep import collecting_kind, sweeping_kind
 from headgate.intake.channels.judging import Judge
 from headgate.intake.channels.rediscovery import Discoverer
@@ -31,7 +35,7 @@ from headgate.intake.streams.rereads import Rereader
 from headgate.intake.streams.scan import Scanner
 from headgate.jobs.cron import install_schedules
 from headgate.jobs.execution import Execution
-from headgate.jobs.kinds import Kinds
+from headgate.jobs.kinds import Kind, Kinds
 from headgate.jobs.retention import retention_kind
 from headgate.jobs.tick import Tick
 from headgate.jobs.worker import Worker, build_worker
@@ -41,6 +45,9 @@ from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import Settings
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
+from headgate.outflow.library_sends.planning import Planner
+from headgate.outflow.library_sends.rule_jobs import SendRules
+from headgate.outflow.library_sends.verifying import Verifier
 from headgate.outflow.notifications.inbox import pruning_kind
 from headgate.outflow.notifications.notify import Notifier
 from headgate.outflow.notifications.push_addresses import PushAddresses
@@ -139,11 +146,15 @@ def build_parts(
             Ingest(clock, ids, rules).kind(),
             Assembler(rules, clock, ids).kind(),
             Labelling(clock).kind(),
+            Indexing(clock).kind(),
+            ShelfRefreshing().kind(),
+            RuleSweeping(clock).kind(),
             reader.inspector.kind(),
             Poller(database, links, clock, ids, randomness.fork("poll"), rules, settings.series).kind(),
             Sweeper(links, clock, ids, randomness.fork("sweep"), rules, settings.series).kind(),
             Firing(clock, ids).kind(),
-            _sender(settings, links, clock, ids, randomness).kind(),
+            _sender(settings, links, files, clock, ids, randomness).kind(),
+            *_library_sends(links, clock, ids),
             Notifier(clock, settings.notify.gather_s, settings.notify.concurrency).kind(),
             _push_out(settings, pusher, lanes, clock, ids).kind(),
             pruning_kind(clock, keep_days=settings.notify.keep_days),
@@ -159,6 +170,10 @@ def build_parts(
     addresses = PushAddresses(pusher, lanes, clock, ids, settings.data.dir, allow_private=private)
     given = (settings, url, database, clock, ids)
     return Parts(*given, lanes, links, files, reader, rules, addresses, kinds, execution)
+
+
+def _library_sends(links: Links, clock: Clock, ids: Ids) -> list[Kind[Any]]:
+    return [Planner(links, clock, ids).kind(), SendRules(clock, ids).kind(), Verifier(links, clock).kind()]
 
 
 def build_push_addresses(settings: Settings, database: Database, *, clock: Clock, ids: Ids) -> PushAddresses:
@@ -202,13 +217,16 @@ def _fetcher(
     )
 
 
-def _sender(settings: Settings, links: Links, clock: Clock, ids: Ids, randomness: Randomness) -> Sender:
+def _sender(
+    settings: Settings, links: Links, files: Files, clock: Clock, ids: Ids, randomness: Randomness
+) -> Sender:
     return Sender(
         links=links,
         lanes=links.lanes,
         clock=clock,
         ids=ids,
         randomness=randomness.fork("send"),
+        store=files.store,
         groups_at_once=settings.outflow.group_concurrency,
         at_once=settings.outflow.fire_concurrency,
     )

@@ -24,6 +24,11 @@ async def fetch_items(tx: Tx, item_ids: Sequence[UUID], *, now: datetime) -> int
     return await removals.ask_files(tx, await _lock(tx, item_ids), now=now)
 
 
+async def retry_items(tx: Tx, item_ids: Sequence[UUID], *, now: datetime) -> int:
+    """Download what failed of items again; returns how many files."""
+    return await removals.retry_files(tx, await _lock(tx, item_ids), now=now)
+
+
 async def drop_items(tx: Tx, item_ids: Sequence[UUID], *, now: datetime) -> Freed:
     """Give the content of items up: they stay listed, and are fetched again only when asked for."""
     freed = await removals.drop_files(tx, await _lock(tx, item_ids), now=now)

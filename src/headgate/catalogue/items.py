@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from headgate.catalogue.history import HistoryEvent, tell_history
 from headgate.catalogue.labelling import labels_of
 from headgate.catalogue.sets import SetDetails, show_set
 from headgate.catalogue.stored import StoredDetails, show_stored
@@ -17,7 +18,6 @@ from headgate.storage.catalogue.sets import find_alias
 from headgate.storage.database import Tx
 
 COUNT_CAP = 10_000
-MAX_NEWEST = 200
 MAX_PLACES = 100
 """Places of an item that are listed; a favourite is posted again and again."""
 
@@ -47,6 +47,8 @@ class ItemDetails:
     has_more: bool = False
     """It was seen more often than is listed here."""
     labels: ItemLabels = NO_LABELS
+    history: tuple[HistoryEvent, ...] = ()
+    """Oldest first."""
 
     @property
     def said(self) -> ItemPlace | None:
@@ -70,14 +72,6 @@ async def list_page(tx: Tx, *, below: LibraryCursor | None, search: str, limit: 
     return ItemPage(found[:limit], has_older=len(found) > limit)
 
 
-async def list_newest(tx: Tx, *, down_to: LibraryCursor, search: str) -> ItemPage | None:
-    """Return everything from the newest down to a place; nothing if that is too much for one answer."""
-    found = await items.list_newest_items(
-        tx, down_to=down_to, pattern=containing(search), limit=MAX_NEWEST + 1
-    )
-    return ItemPage(found, has_older=False) if len(found) <= MAX_NEWEST else None
-
-
 async def show_item(tx: Tx, item_id: UUID) -> ItemDetails:
     """Return an item with where it was seen, also one that settings hide."""
     item = await items.get_item(tx, item_id)
@@ -91,7 +85,15 @@ async def show_item(tx: Tx, item_id: UUID) -> ItemDetails:
     labels = (await labels_of(tx, [item_id]))[item_id]
     seen = tuple(found[:MAX_PLACES])
     volumes = await show_set(tx, item_id)
-    return ItemDetails(item, seen, stored, volumes, has_more=len(found) > MAX_PLACES, labels=labels)
+    return ItemDetails(
+        item,
+        seen,
+        stored,
+        volumes,
+        has_more=len(found) > MAX_PLACES,
+        labels=labels,
+        history=tell_history(item, seen, stored, volumes),
+    )
 
 
 async def count_library(tx: Tx) -> LibraryCounts:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from headgate.domain.items import content_key, item_kind, item_title
+from headgate.domain.items import POST_TYPE, content_key, item_kind, item_title, item_type
+from headgate.domain.library.name_keys import name_key
 from headgate.domain.library.volumes import read_volume_name
 from headgate.kernel.ids import Ids
 from headgate.storage.catalogue import sightings
@@ -46,6 +47,7 @@ async def make_items(
     seen: Sequence[Seen],
     *,
     silent_keys: Container[str] = (),
+    in_albums: bool = True,
     ids: Ids,
     now: datetime,
 ) -> Made:
@@ -62,7 +64,13 @@ async def make_items(
     quiet = [item.id for key, item in items.items() if firsts[key].message_key in silent_keys]
     later = [item.id for key, item in items.items() if _may_be_volume(firsts[key])]
     new_items, news = await sightings.insert_items(
-        tx, channel_id, list(items.values()), silent_ids=quiet, later_ids=later, now=now
+        tx,
+        channel_id,
+        list(items.values()),
+        silent_ids=quiet,
+        later_ids=later,
+        in_albums=in_albums,
+        now=now,
     )
     found = {key: item.id for key, item in items.items()}
     if new_items < len(items):
@@ -84,11 +92,14 @@ def _may_be_volume(seen: Seen) -> bool:
 
 
 def _item(key: str, seen: Seen, ids: Ids) -> NewItem:
+    title = item_title(seen.file_name, mime_type=seen.mime_type, url=seen.url)
     return NewItem(
         id=ids.new(),
         content_key=key,
         kind=item_kind(file_name=seen.file_name, mime_type=seen.mime_type, url=seen.url),
-        title=item_title(seen.file_name, mime_type=seen.mime_type, url=seen.url),
+        type="" if seen.mime_type == POST_TYPE else item_type(file_name=seen.file_name, url=seen.url),
+        title=title,
+        name_key=name_key(title),
         size_bytes=seen.size_bytes,
         sent_at=seen.sent_at,
     )

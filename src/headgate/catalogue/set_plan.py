@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from headgate.domain.items import content_key, item_kind, item_title
+from headgate.domain.items import content_key, item_kind, item_title, item_type
 from headgate.domain.library.assembly import AssembledItem, assemble
 from headgate.domain.library.completeness import KnownVolume, SetState, judge_set
 from headgate.domain.library.sets import set_candidate, set_file_name, set_size, set_title
@@ -25,6 +25,7 @@ class PlannedItem:
     """All its files, the copies too, in the order of their numbers."""
     verdict: str
     kind: str
+    type: str
     title: str
     size_bytes: int
     content_key: str
@@ -72,15 +73,18 @@ def _plan(item: AssembledItem, by_key: dict[str, StoredVolume], rules: ChannelRu
     if item.is_set:
         names = [slot.volume.name for slot in item.slots]
         title, size_bytes = set_title(names), set_size([slot.volume for slot in item.slots])
-        kind = item_kind(file_name=set_file_name(names), mime_type=candidate.mime_type)
+        file_name = set_file_name(names)
+        kind = item_kind(file_name=file_name, mime_type=candidate.mime_type)
     else:
         title, size_bytes = item_title(first.file_name, mime_type=first.mime_type), first.size_bytes
-        kind = item_kind(file_name=first.file_name, mime_type=first.mime_type)
+        file_name = first.file_name
+        kind = item_kind(file_name=file_name, mime_type=first.mime_type)
     return PlannedItem(
         item=item,
         files=files,
         verdict=rules.judge(candidate, topic=first.topic).verdict,
         kind=kind,
+        type=item_type(file_name=file_name),
         title=title,
         size_bytes=size_bytes,
         content_key=content_key(

@@ -11,7 +11,7 @@ from headgate.domain.errors import NotFound, UserError
 from headgate.domain.library.completeness import Completeness
 from headgate.domain.words.volume_words import SET_REASONS, SET_STATES, missing_text, volumes_text
 from headgate.storage.catalogue import sets
-from headgate.storage.catalogue.sets import Bucket, SetFile, TouchedVolume
+from headgate.storage.catalogue.sets import Bucket, ItemSet, SetFile, TouchedVolume
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.streams.streams import lock_stream
@@ -30,13 +30,22 @@ class SetDetails:
     """The names of missing volumes; empty if none is known to be missing."""
     problem: bool
     """A person should look at it."""
+    arrived_at: datetime
+    """When the latest volume was found."""
+    dismissed_at: datetime | None
 
 
 async def show_set(tx: Tx, item_id: UUID) -> SetDetails | None:
     """Return what is known of an item's volumes; nothing for a single file."""
-    found = (await sets.list_sets(tx, [item_id])).get(item_id)
-    if found is None:
-        return None
+    return (await show_sets(tx, [item_id])).get(item_id)
+
+
+async def show_sets(tx: Tx, item_ids: Sequence[UUID]) -> dict[UUID, SetDetails]:
+    """Return what is known of the volumes of items, for those that are sets."""
+    return {item_id: _details(found) for item_id, found in (await sets.list_sets(tx, item_ids)).items()}
+
+
+def _details(found: ItemSet) -> SetDetails:
     return SetDetails(
         state=found.state,
         state_text=SET_STATES[found.state],
@@ -46,6 +55,8 @@ async def show_set(tx: Tx, item_id: UUID) -> SetDetails | None:
         ),
         missing=missing_text(found.missing, count=found.missing_count),
         problem=found.problem and found.dismissed_at is None,
+        arrived_at=found.arrived_at,
+        dismissed_at=found.dismissed_at,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -33,6 +32,7 @@ class ShownFile:
     sha256: str
     """Of the stored content; empty if there is none."""
     copies: int
+    stored_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,6 @@ async def show_stored(tx: Tx, item_id: UUID) -> StoredDetails:
     )
 
 
-async def list_thumbnails(tx: Tx, item_ids: Sequence[UUID]) -> dict[UUID, str]:
-    """Return the addresses of the smallest pictures of items, for those that have one."""
-    return {item_id: pictures[0].url for item_id, pictures in (await list_pictures(tx, item_ids)).items()}
-
-
 async def list_contents(
     tx: Tx, item_id: UUID, *, under: str = "", search: str = "", skip: int = 0, limit: int = MAX_ROWS
 ) -> ContentsPage:
@@ -150,6 +145,7 @@ def _shown_file(volume: Volume) -> ShownFile:
         state=state,
         sha256=file.sha256.hex() if file.sha256 else "",
         copies=len(volume.copies),
+        stored_at=file.stored_at if state == "stored" else None,
     )
 
 

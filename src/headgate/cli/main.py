@@ -90,6 +90,7 @@ COMMANDS = {
     "failed": Command("headgate.cli.channel.failed_items:app", "List and retry failed items.", LOOK_AFTER),
     "user": Command("headgate.cli.users:app", "Add, list and remove users.", LOOK_AFTER),
     "bench": Command("headgate.dev.bench:app", "Run benchmarks.", MEASURE),
+    "connector": Command("headgate.dev.scaffold:app", "Write a connector to another platform.", MEASURE),
     "sim": Command("headgate.dev.sim:sim", "Run the simulator with seeded faults.", MEASURE),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 
-from headgate.connectors.protocol import FoundChannel, MediaHandle, Part, Sent
+from headgate.connectors.protocol import FoundChannel, MediaHandle, OutgoingFile, Part, Sent
 from headgate.domain.errors import Malformed
 from headgate.domain.listings.listings import Listed, Swept
 from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
@@ -55,7 +55,7 @@ class ListingLink:
     async def prepare(self, target: str) -> None:
         raise self._lacks("targets to send to")
 
-    async def upload(self, name: str, mime_type: str, content: bytes) -> MediaHandle:
+    async def upload(self, file: OutgoingFile) -> MediaHandle:
         raise self._lacks("uploads")
 
     async def send(self, target: str, part: Part, *, key: str) -> Sent:

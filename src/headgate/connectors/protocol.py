@@ -7,7 +7,7 @@ a library's exception into one of our errors, and is the only place that knows t
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
@@ -57,6 +57,8 @@ class Manifest:
     settle_margin_s: float = 30.0
     """Messages younger than this may still become visible out of order; no page proves them."""
     position_scope: Literal["channel", "account"] = "channel"
+    positions: Literal["platform", "allotted"] = "platform"
+    """`allotted`: the platform has no usable numbers, and intake places messages as they arrive."""
     live: Literal["proof", "hint", "none"] = "none"
     short_page_proves_bound: bool = False
     """A page with fewer messages than asked for proves everything up to the bound."""
@@ -71,6 +73,8 @@ class Manifest:
     """A download can begin at any offset; otherwise only at 0, and one that is broken off begins again."""
     exact_sizes: bool = True
     """The sizes of files are the platform's own; otherwise whoever sent them claims them."""
+    upload_max_bytes: int = 50_000_000
+    """The largest file that the platform takes in one upload; larger ones are sent in pieces."""
     lanes: Mapping[CallKind, LaneDefault] = field(default_factory=dict[CallKind, LaneDefault])
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
     """Names and descriptions of the account settings that the connector needs."""
@@ -89,6 +93,8 @@ class FoundChannel:
     """A listing whose entries are the chapters of one work."""
     continues: str = ""
     """Key of the stream that this one goes on from (a migrated group); empty for most."""
+    parent_title: str = ""
+    """What people call the parent; empty where its key is the name."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,26 @@ class Part:
     text: str = ""
     media: str = ""
     """Handle from `upload`; empty for a plain text."""
+
+
+@dataclass(frozen=True)
+class OutgoingFile:
+    """A file to upload; it is read in chunks, because it may be larger than memory."""
+
+    name: str
+    mime_type: str
+    size_bytes: int
+    read: Callable[[], AsyncIterator[bytes]]
+    """Yields exactly `size_bytes` bytes; each call starts again at the first one."""
+
+    @classmethod
+    def of(cls, name: str, mime_type: str, content: bytes) -> OutgoingFile:
+        """Return a file whose content is in memory."""
+
+        async def read() -> AsyncIterator[bytes]:
+            yield content
+
+        return cls(name, mime_type, len(content), read)
 
 
 @dataclass(frozen=True)
@@ -136,6 +162,23 @@ class SignedIn:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+class Memory(Protocol):
+    """What a connector remembers of an account, wherever and however often it is opened."""
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """What was saved, by name."""
+        ...
+
+    async def save(self, changes: Mapping[str, str]) -> None:
+        """Remember values; an empty one is forgotten."""
+        ...
+
+    async def renew_secrets(self, secrets: Mapping[str, str]) -> None:
+        """Replace what opens the account, when the platform has renewed it."""
+        ...
+
+
 class Link(Protocol):
     """One account's open connection to its platform."""
 
@@ -156,6 +199,9 @@ class Link(Protocol):
         knows its page size, its guarantees and the age of a position. A page may hold messages and yet prove
         nothing: all of them are younger than the settle margin. `bookmark` is empty, or that of an earlier
         page of the same hole: then the page goes on below it.
+
+        Where positions are allotted, the page begins at the bookmark, or at the newest message without one,
+        whatever the hole is; `exhausted` means that the history begins here.
         """
         ...
 
@@ -206,8 +252,8 @@ class Link(Protocol):
         """
         ...
 
-    async def upload(self, name: str, mime_type: str, content: bytes) -> MediaHandle:
-        """Upload once what will be sent many times."""
+    async def upload(self, file: OutgoingFile) -> MediaHandle:
+        """Upload once what will be sent many times; at most `upload_max_bytes` of the manifest."""
         ...
 
     async def send(self, target: str, part: Part, *, key: str) -> Sent:
@@ -257,7 +303,7 @@ class Connector(Protocol):
         """End the session on the platform; one that has ended already is no error."""
         ...
 
-    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+    async def open(self, account: str, secrets: Mapping[str, str], memory: Memory) -> Link:
         """Open the connection of one account."""
         ...
 

@@ -42,8 +42,8 @@ def sim(
     plays: Annotated[int, typer.Option(min=1, help="How many plays, each with the next seed.")] = 1,
     faults: Annotated[str, typer.Option(help="What goes wrong: none, mild or wild.")] = "wild",
     what: Annotated[
-        Literal["intake", "fanout", "listings"],
-        typer.Option(help="What is played: reading streams, sending, or looking at listings."),
+        Literal["intake", "fanout", "sharing", "listings"],
+        typer.Option(help="What is played: reading streams, reminders, sending on, or looking at listings."),
     ] = "intake",
     jobs: Annotated[int, typer.Option(min=1, help="How many processes play at the same time.")] = 1,
     as_json: AsJson = False,
@@ -80,7 +80,7 @@ def _fix_hashes() -> None:
 
 
 async def _play_all(seeds: Iterable[int], faults: str, what: str) -> list[AnyOutcome]:
-    from headgate.testing.simulator import fanout_for, listings_for, open_theatre
+    from headgate.testing.simulator import fanout_for, listings_for, open_theatre, sharing_for
 
     seeds = list(seeds)
     async with _server() as url, open_theatre(url, build_product) as theatre:
@@ -89,6 +89,8 @@ async def _play_all(seeds: Iterable[int], faults: str, what: str) -> list[AnyOut
             for seed in seeds:
                 if what == "fanout":
                     outcomes.append(await theatre.fan_out(seed, fanout_for(seed, faults)))
+                elif what == "sharing":
+                    outcomes.append(await theatre.fan_out(seed, sharing_for(seed, faults)))
                 elif what == "listings":
                     outcomes.append(await theatre.publish(seed, listings_for(seed, faults)))
                 else:
@@ -101,7 +103,11 @@ async def _play_apart(seeds: range, faults: str, what: str, jobs: int) -> list[A
     """Let several processes play shares of the seeds on one server, a few plays each time."""
     from headgate.testing.simulator import FanoutOutcome, ListingOutcome, PlayOutcome
 
-    kinds: dict[str, type[AnyOutcome]] = {"fanout": FanoutOutcome, "listings": ListingOutcome}
+    kinds: dict[str, type[AnyOutcome]] = {
+        "fanout": FanoutOutcome,
+        "sharing": FanoutOutcome,
+        "listings": ListingOutcome,
+    }
     size = min(MAX_SHARE, math.ceil(len(seeds) / jobs))
     shares = [seeds[first : first + size] for first in range(0, len(seeds), size)]
     free = asyncio.Semaphore(jobs)
@@ -232,7 +238,7 @@ def _print_outcomes(
     faults: str,
     what: str,
 ) -> None:
-    counted = {"fanout": "messages", "listings": "notifications"}.get(what, "items")
+    counted = {"fanout": "messages", "sharing": "messages", "listings": "notifications"}.get(what, "items")
     print_table(
         ["seed", counted, "crashes", "points", "virtual", "outcome"],
         [

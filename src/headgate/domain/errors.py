@@ -8,9 +8,11 @@ HeadgateError                 anything we raise on purpose
     ├── Transient             may succeed if tried again; unknown errors count as this
     │   └── Absent            not there at the moment, says whoever was asked: it is not their fault
     ├── RateLimited           the platform asks to wait
+    ├── SlowMode              one target asks to wait, and others do not
     ├── AccountTrouble        the account cannot be used; `Links` suspends it
     │   ├── AuthFailed        it must sign in again
-    │   └── Restricted        the platform limits it
+    │   ├── Restricted        the platform limits it
+    │   └── Banned            the platform has banned it
     ├── Gone                  the thing is not there any more, or not for us
     ├── Elsewhere             this installation cannot do it, another worker can
     ├── Malformed             the answer makes no sense; trying again will not help
@@ -80,11 +82,19 @@ class RateLimited(WorkError):
         self.retry_after_s = retry_after_s
 
 
+class SlowMode(WorkError):
+    """A target takes no further message of this account for a while; the account's pace is fine."""
+
+    def __init__(self, message: str = "", *, retry_after_s: float) -> None:
+        super().__init__(message or f"slow mode: the next message may go in {retry_after_s:g} s")
+        self.retry_after_s = retry_after_s
+
+
 class AccountTrouble(WorkError):
     """The account cannot be used until a person has seen to it."""
 
     retryable = False
-    account_state: ClassVar[Literal["needs_login", "restricted"]]
+    account_state: ClassVar[Literal["needs_login", "restricted", "banned"]]
 
 
 class AuthFailed(AccountTrouble):
@@ -94,9 +104,15 @@ class AuthFailed(AccountTrouble):
 
 
 class Restricted(AccountTrouble):
-    """The platform limits or has banned the account."""
+    """The platform limits the account."""
 
     account_state = "restricted"
+
+
+class Banned(AccountTrouble):
+    """The platform has banned the account."""
+
+    account_state = "banned"
 
 
 class Gone(WorkError):

@@ -15,6 +15,9 @@ _ARCHIVE = re.compile(
     re.IGNORECASE,
 )
 
+_ARCHIVE_TYPES = {"z": "zip", "r": "rar", "7": "7z"}
+_ENDING = re.compile(r"[a-z0-9]{1,8}")
+
 
 def item_kind(*, file_name: str, mime_type: str, url: str = "") -> ItemKind:
     """Tell posts, links, packages, clips and pictures from files; a name outranks a platform's guess."""
@@ -44,6 +47,16 @@ def item_title(file_name: str, *, mime_type: str = "", url: str = "") -> str:
     title = " ".join(stem.replace("_", " ").split()) or file_name
     volume = (found["part"] or found["volume"]) if found else None
     return f"{title} ({volume})" if volume else title
+
+
+def item_type(*, file_name: str, url: str = "") -> str:
+    """Return what a file is by its ending, such as zip or stl; all kinds of tar are one."""
+    if url:
+        return ""
+    if found := _ARCHIVE.search(file_name):
+        return _ARCHIVE_TYPES.get(found[1].lower()[:1], "tar")
+    ending = file_name.rpartition(".")[2].lower() if "." in file_name.strip(".") else ""
+    return ending if _ENDING.fullmatch(ending) else ""
 
 
 def content_key(*, message_key: str, attachment_key: str, content_id: str) -> str:

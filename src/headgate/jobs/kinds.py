@@ -13,7 +13,7 @@ from headgate.storage.database import Tx
 
 K = TypeVar("K")
 RowKey_contra = TypeVar("RowKey_contra", contravariant=True)
-RunnerName = Literal["fast", "bulk", "send", "poll", "transfer"]
+RunnerName = Literal["fast", "bulk", "send", "poll", "transfer", "inspect"]
 Handler = Callable[[Job[K]], Awaitable[None]]
 
 

@@ -1,7 +1,4 @@
-"""A worker: runners for short work, long work, sends, polls and downloads, so that none starves another.
-
-One more is for suspects.
-"""
+"""A worker: a runner for each sort of work, so that none starves another, and one more for suspects."""
 
 from __future__ import annotations
 
@@ -55,6 +52,7 @@ def build_worker(url: str, execution: Execution, settings: JobsSettings) -> Work
         return {kind.name: kind.concurrency for kind in execution.kinds.of_runner(name)}
 
     sends, polls, transfers = limits("send"), limits("poll"), limits("transfer")
+    inspections = limits("inspect")
     candidates = [
         runner("fast", limits("fast"), settings.fast_concurrency),
         runner("bulk", limits("bulk"), settings.bulk_concurrency),
@@ -65,6 +63,8 @@ def build_worker(url: str, execution: Execution, settings: JobsSettings) -> Work
         runner("poll", dict.fromkeys(polls, 0), sum(polls.values())),
         # Downloads last; slots bound those of an account over all workers.
         runner("transfer", dict.fromkeys(transfers, 0), sum(transfers.values())),
+        # To look into archives can take minutes each, most of them waiting for the sandbox.
+        runner("inspect", inspections, sum(inspections.values())),
         runner(SUSPECT, {SUSPECT: 0}, 2),
     ]
     return Worker([candidate for candidate in candidates if candidate.entrypoints])

@@ -79,3 +79,58 @@ class MangaDexSettings(Section):
         if not value.startswith(("http://", "https://")):
             raise ValueError("must begin with http:// or https://")
         return value.rstrip("/")
+
+
+class MatrixSettings(Section):
+    """How homeservers are reached."""
+
+    homeserver: str = Field(
+        default="",
+        description="Address of the homeserver of all accounts; empty: each sign-in asks for its own.",
+    )
+    timeout_s: float = Field(
+        default=20, gt=0, le=300, allow_inf_nan=False, description="Maximum time to wait for an answer."
+    )
+    sync_s: float = Field(
+        default=30,
+        gt=0,
+        le=300,
+        allow_inf_nan=False,
+        description="How long a homeserver holds a request for news open.",
+    )
+
+    @field_validator("homeserver")
+    @classmethod
+    def _web_address(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return value.rstrip("/")
+
+
+class DiscordSettings(Section):
+    """Where Discord is reached."""
+
+    api: str = Field(default="https://discord.com/api/v10", description="Address of the API.")
+    gateway: str = Field(default="wss://gateway.discord.gg", description="Address of the gateway.")
+    timeout_s: float = Field(
+        default=20, gt=0, le=300, allow_inf_nan=False, description="Maximum time to wait for an answer."
+    )
+    epoch_ms: int = Field(
+        default=1_420_070_400_000,
+        ge=0,
+        description="Epoch of the server's ids, in Unix milliseconds; only compatible servers differ.",
+    )
+
+    @field_validator("api")
+    @classmethod
+    def _web_address(cls, value: str) -> str:
+        if not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return value.rstrip("/")
+
+    @field_validator("gateway")
+    @classmethod
+    def _socket_address(cls, value: str) -> str:
+        if not value.startswith(("ws://", "wss://")):
+            raise ValueError("must begin with ws:// or wss://")
+        return value

@@ -17,7 +17,13 @@ from typing import Any, Literal, Self, cast, get_args, get_type_hints
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
-from headgate.kernel.connector_settings import FeedsSettings, MangaDexSettings, SeriesSettings
+from headgate.kernel.connector_settings import (
+    DiscordSettings,
+    FeedsSettings,
+    MangaDexSettings,
+    MatrixSettings,
+    SeriesSettings,
+)
 from headgate.kernel.files_settings import FilesSettings
 from headgate.kernel.logs import MASK, LogFormat, mask_url
 from headgate.kernel.notify_settings import NotifySettings
@@ -224,6 +230,8 @@ class Settings:
     outflow: OutflowSettings
     feeds: FeedsSettings
     mangadex: MangaDexSettings
+    matrix: MatrixSettings
+    discord: DiscordSettings
     notify: NotifySettings
     demo: DemoSettings
     origins: Mapping[str, str]

@@ -10,38 +10,25 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple
 from uuid import UUID
 
 from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
 from headgate.domain.errors import AccountTrouble, Elsewhere, WorkError
 from headgate.domain.pacing import HORIZON_S, LanePlan
 from headgate.kernel.logs import get_logger
+from headgate.lanes.account_memory import AccountMemory, Secrets
 from headgate.lanes.lane import Lanes, PermitStock
 from headgate.lanes.plans import plan_lanes
 from headgate.storage.channels.channels import suspend_account
-from headgate.storage.database import Tx
 from headgate.storage.gathering import Gatherer
 from headgate.storage.listings.hosts import HostName
 from headgate.storage.streams.watches import pass_on
-from headgate.storage.vault import Vault
 
 log = get_logger("lanes")
 
 HOST_KINDS: frozenset[CallKind] = frozenset({"list", "sweep", "find"})
 """Calls that a host counts, across all accounts."""
-
-
-class Secrets(Protocol):
-    """Where secrets come from."""
-
-    async def secrets_of(self, account_id: UUID) -> Mapping[str, str]:
-        """Return the secrets of an account by name."""
-        ...
-
-    async def vault(self, tx: Tx) -> Vault:
-        """Return what seals and opens secrets."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -56,6 +43,11 @@ class AccountRef:
     """Which sign-in of the account is meant; a connection of an older one is closed."""
 
 
+class _OpenLink(NamedTuple):
+    link: Link
+    memory: AccountMemory
+
+
 @dataclass
 class Links:
     """The open connections of this process, one an account."""
@@ -65,8 +57,7 @@ class Links:
     secrets: Secrets
     send_per_minute: float | None = None
     """The most messages a minute of accounts whose pace nobody has set; None: as the connectors say."""
-    _open: dict[UUID, tuple[int, Link]] = field(default_factory=dict[UUID, tuple[int, Link]])
-    """Each with its sign-in."""
+    _open: dict[UUID, _OpenLink] = field(default_factory=dict[UUID, "_OpenLink"])
     _opening: dict[UUID, asyncio.Lock] = field(default_factory=dict[UUID, asyncio.Lock])
     _hosts: set[str] = field(default_factory=set[str])
     """Owners of lanes of hosts that are there."""
@@ -111,7 +102,7 @@ class Links:
         is not free within the patience raises `ComeBackLater`.
         """
         async with self._suspending(account):
-            link = await self._opened(account)
+            link, _ = await self._opened(account)
             owner = await self._host_lanes(account.platform, host) if host else str(account.id)
             async with (
                 self.lanes.call(owner, kind, patience_s=patience_s, stock=stock),
@@ -125,7 +116,9 @@ class Links:
         async with self._suspending(account):
             try:
                 async with self._classifying(account):
-                    yield await self._opened(account)
+                    link, memory = await self._opened(account)
+                    await memory.load()
+                    yield link
             except WorkError:
                 await self.drop(account.id)
                 raise
@@ -167,36 +160,38 @@ class Links:
     async def link(self, account: AccountRef) -> Link:
         """Return the open connection of an account; open it if need be."""
         async with self._suspending(account):
-            return await self._opened(account)
+            link, _ = await self._opened(account)
+            return link
 
-    async def _opened(self, account: AccountRef) -> Link:
+    async def _opened(self, account: AccountRef) -> _OpenLink:
         lock = self._opening.setdefault(account.id, asyncio.Lock())
         async with lock:
-            sign_in, link = self._open.get(account.id, (0, None))
-            if link is not None and sign_in == account.sign_in:
-                return link
+            opened = self._open.get(account.id)
+            if opened is not None and opened.memory.sign_in == account.sign_in:
+                return opened
             await self.drop(account.id)
-            link = await self._connect(account)
-            self._open[account.id] = (account.sign_in, link)
-            return link
+            opened = self._open[account.id] = await self._connect(account)
+            return opened
 
     async def drop(self, account_id: UUID) -> None:
         """Close an account's connection; the next call opens a new one."""
-        _, link = self._open.pop(account_id, (0, None))
-        if link is not None:
-            await link.close()
+        opened = self._open.pop(account_id, None)
+        if opened is not None:
+            await opened.link.close()
 
     async def close(self) -> None:
         for account_id in list(self._open):
             await self.drop(account_id)
 
-    async def _connect(self, account: AccountRef) -> Link:
+    async def _connect(self, account: AccountRef) -> _OpenLink:
         connector = self._connector(account.platform)
         plans = self.plans_of(account.platform)
         await self.lanes.ensure(str(account.id), plans, established=account.established)
         secrets = await self.secrets.secrets_of(account.id)
+        memory = AccountMemory(self.lanes.database, self.secrets, account.id, account.sign_in)
+        await memory.load()
         async with self._classifying(account):
-            return await connector.open(account.name, secrets)
+            return _OpenLink(await connector.open(account.name, secrets, memory), memory)
 
     async def _host_lanes(self, platform: str, host: str) -> str:
         """Return the owner of a host's lanes; set them up if need be."""

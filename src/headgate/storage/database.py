@@ -7,27 +7,23 @@ log line; work that was under way fails with `DatabaseAway` and is retried by it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping, TransactionStatus
-from psycopg.rows import RowMaker, class_row, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed
 
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import get_logger
 from headgate.storage.arrays import QuickListDumper
-from headgate.storage.errors import COLLISIONS, Collided, DatabaseAway, Refused, is_refusal
+from headgate.storage.errors import COLLISIONS, Collided, DatabaseAway
 from headgate.storage.queries import Query
+from headgate.storage.transactions import Connection, Parameters, Statement, Tx, columns_of
 
-Row = TypeVar("Row")
 Result = TypeVar("Result")
-Parameters = Mapping[str, Any]
-Connection = psycopg.AsyncConnection[Any]
 
 log = get_logger("storage")
 
@@ -37,92 +33,6 @@ _CLEAN_UP_S = 5.0
 _SESSION = (
     "-c jit=off -c timezone=UTC -c statement_timeout=60000 -c idle_in_transaction_session_timeout=60000"
 )
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One row for a query that writes many at once: every parameter of its SQL is an array."""
-
-    query: Query
-    row: Parameters
-
-
-class Tx:
-    """An open transaction; everything in it happens, or nothing does."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    async def execute(self, query: Query, /, **parameters: Any) -> int:
-        """Run a statement and return how many rows it touched."""
-        cursor = await self.connection.execute(query.sql, parameters)
-        return cursor.rowcount
-
-    async def run(self, statement: Statement) -> int:
-        """Write the one row of a statement."""
-        return await self.execute(statement.query, **_columns([statement.row]))
-
-    async def all(self, row: type[Row], query: Query, /, **parameters: Any) -> list[Row]:
-        """Return all rows as the given dataclass."""
-        async with self.connection.cursor(row_factory=_row_maker(row)) as cursor:
-            await cursor.execute(query.sql, parameters)
-            return await cursor.fetchall()
-
-    async def one(self, row: type[Row], query: Query, /, **parameters: Any) -> Row | None:
-        """Return the only row as the given dataclass, or nothing."""
-        async with self.connection.cursor(row_factory=class_row(row)) as cursor:
-            await cursor.execute(query.sql, parameters)
-            return await cursor.fetchone()
-
-    async def row(self, query: Query, /, **parameters: Any) -> Sequence[Any]:
-        """Return the columns of the first row; none if there is no row."""
-        cursor = await self.connection.execute(query.sql, parameters)
-        return await cursor.fetchone() or ()
-
-    async def value(self, query: Query, /, **parameters: Any) -> Any:
-        """Return the first column of the first row, or None."""
-        cursor = await self.connection.execute(query.sql, parameters)
-        row = await cursor.fetchone()
-        return None if row is None else row[0]
-
-    async def column(self, query: Query, /, **parameters: Any) -> list[Any]:
-        """Return the first column of every row."""
-        cursor = await self.connection.execute(query.sql, parameters)
-        return [row[0] for row in await cursor.fetchall()]
-
-    @asynccontextmanager
-    async def attempt(self) -> AsyncGenerator[None, None]:
-        """Undo the block alone if the database refuses a row of it; after `Refused` the rest goes on."""
-        try:
-            async with self.connection.transaction():
-                yield
-        except psycopg.Error as error:
-            if is_refusal(error):
-                raise Refused(error.diag.message_primary or str(error)) from error
-            raise
-
-    async def raw(self, sql: str, arguments: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """Run a foreign statement with `$1` placeholders (the engine's own SQL)."""
-        cursor = psycopg.AsyncRawCursor(self.connection, row_factory=dict_row)
-        await cursor.execute(sql.encode(), arguments or None)
-        return await cursor.fetchall() if cursor.description else []
-
-
-def _columns(rows: Sequence[Parameters]) -> dict[str, list[Any]]:
-    """Return rows as arrays, by the names of their columns."""
-    return {name: [row[name] for row in rows] for name in rows[0]}
-
-
-def _row_maker(row: type[Row]) -> Callable[[psycopg.AsyncCursor[Any]], RowMaker[Row]]:
-    """Return a factory of rows; columns in the order of a tuple's fields need not be matched row by row."""
-    fields = getattr(row, "_fields", None)
-
-    def make(cursor: psycopg.AsyncCursor[Any]) -> RowMaker[Row]:
-        if fields is not None and fields == tuple(column.name for column in cursor.description or ()):
-            return cast("RowMaker[Row]", getattr(row, "_make"))  # noqa: B009 - only tuples have it
-        return class_row(row)(cursor)
-
-    return make
 
 
 class _WarmPool(AsyncConnectionPool[Connection]):
@@ -179,7 +89,9 @@ class Database:
         connection = await self._begin()
         try:
             with _explained(connection):
-                yield Tx(connection)
+                tx = Tx(connection)
+                yield tx
+                await tx.finish()
                 await _commit(connection)
         finally:
             await self._give_back(connection)
@@ -205,7 +117,7 @@ class Database:
         connection = await self._acquire()
         try:
             cursor = psycopg.AsyncClientCursor(connection)
-            parts = [cursor.mogrify(query.sql, _columns(of_query)) for query, of_query in rows.items()]
+            parts = [cursor.mogrify(query.sql, columns_of(of_query)) for query, of_query in rows.items()]
             with _explained(connection):
                 # A prepared statement holds one command, and the simulator prepares everything.
                 await connection.execute(";\n".join(parts).encode(), prepare=False)

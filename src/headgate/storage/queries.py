@@ -2,6 +2,10 @@
 
 A file is a sequence of blocks `-- name: the_name`, each with a comment that says why and one
 statement with `%(name)s` parameters.
+
+What several statements share stands above the first one: `-- let passes: <SQL>` says what `{passes}` means.
+With `-- each order newest: key=sort_at way=desc`, a block named `walk_{order}` is a statement for each order,
+in which `{key}` and `{way}` mean what the line of that order says.
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ from importlib import resources
 from typing import LiteralString, cast
 
 PACKAGE = "headgate.storage"
-_NAME = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*)\s*$", re.MULTILINE)
+_NAME = re.compile(r"^-- name: (?P<name>[a-z][a-z0-9_]*(?:\{[a-z]+\})?)\s*$", re.MULTILINE)
+_LET = re.compile(r"^-- let (?P<name>[a-z_]+): (?P<sql>.+(?:\n--  .+)*)", re.MULTILINE)
+_EACH = re.compile(r"^-- each (?P<what>[a-z]+) (?P<value>[a-z_]+): (?P<words>.+)$", re.MULTILINE)
 _PARAMETER = re.compile(r"%\((?P<name>\w+)\)s")
 
 
@@ -30,18 +36,45 @@ class Query:
         return tuple(dict.fromkeys(_PARAMETER.findall(self.sql)))
 
 
+class _Shared:
+    """What stands above the first statement of a file, for all of them."""
+
+    def __init__(self, text: str) -> None:
+        self._lets = {found["name"]: found["sql"].replace("\n--", "\n") for found in _LET.finditer(text)}
+        self._each: dict[str, dict[str, dict[str, str]]] = {}
+        for found in _EACH.finditer(text):
+            words = dict(word.split("=", 1) for word in found["words"].split())
+            self._each.setdefault(found["what"], {})[found["value"]] = words
+
+    def expand(self, name: str, body: str) -> list[tuple[str, str]]:
+        """Return the statements that a block stands for, each with its name."""
+        sql = _replaced(body, self._lets)
+        start, _, what = name.removesuffix("}").partition("{")
+        if not what:
+            return [(name, sql)]
+        return [(start + value, _replaced(sql, words)) for value, words in self._each[what].items()]
+
+
+def _replaced(sql: str, words: dict[str, str]) -> str:
+    for name, text in words.items():
+        sql = sql.replace(f"{{{name}}}", text)
+    return sql
+
+
 class QueryFile:
     """The statements of one file, by name."""
 
     def __init__(self, file: str, text: str) -> None:
         pieces = _NAME.split(text)
-        names, bodies = pieces[1::2], pieces[2::2]
-        if len(set(names)) != len(names):
+        shared = _Shared(pieces[0])
+        written = [
+            statement
+            for name, body in zip(pieces[1::2], pieces[2::2], strict=True)
+            for statement in shared.expand(name, body.strip().rstrip(";"))
+        ]
+        self._queries = {name: Query(file, name, cast("LiteralString", sql)) for name, sql in written}
+        if len(self._queries) != len(written):
             raise ValueError(f"{file} names a query twice")
-        self._queries = {
-            name: Query(file, name, cast("LiteralString", body.strip().rstrip(";")))
-            for name, body in zip(names, bodies, strict=True)
-        }
 
     def __getitem__(self, name: str) -> Query:
         return self._queries[name]

@@ -55,6 +55,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.headgate_facet(kind text, key text)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((('x'::text || substr(encode(sha256(convert_to(((kind || ':'::text) || key), 'UTF8'::name)), 'hex'::text), 1, 8)))::bit(32))::integer;
+
 CREATE OR REPLACE FUNCTION public.headgate_fetches(what text, max_bytes bigint, size_bytes bigint, mime_type text, file_name text, pictures text[])
  RETURNS boolean
  LANGUAGE sql
@@ -78,6 +84,49 @@ BEGIN ATOMIC
               JOIN item_file f ON ((f.sighting_id = s.id)))
            WHERE ((mine.id = (headgate_has_begun.of_file).sighting_id) AND ((f.state = 'stored'::text) OR (f.spooled_bytes > 0)))))));
 END;
+
+CREATE OR REPLACE FUNCTION public.headgate_item_labels(of_item uuid)
+ RETURNS TABLE(kind text, key text, name text)
+ LANGUAGE sql
+ STABLE PARALLEL SAFE ROWS 4
+BEGIN ATOMIC
+ SELECT l.kind,
+     l.key,
+     l.name
+    FROM ( SELECT DISTINCT ON (l_1.kind,
+                 CASE
+                     WHEN (l_1.kind = 'tag'::text) THEN COALESCE(n.shown_key, l_1.key)
+                     ELSE NULL::text
+                 END) l_1.kind,
+             COALESCE(n.shown_key, l_1.key) AS key,
+             COALESCE(n.name, l_1.name) AS name,
+             l_1.removed
+            FROM (item_label l_1
+              LEFT JOIN label_name n ON (((n.kind = l_1.kind) AND (n.key = l_1.key))))
+           WHERE (l_1.item_id = headgate_item_labels.of_item)
+           ORDER BY l_1.kind,
+                 CASE
+                     WHEN (l_1.kind = 'tag'::text) THEN COALESCE(n.shown_key, l_1.key)
+                     ELSE NULL::text
+                 END, (l_1.source = 'person'::text) DESC, l_1.said_at DESC NULLS LAST,
+                 CASE
+                     WHEN (l_1.kind = 'creator'::text) THEN l_1.key
+                     ELSE NULL::text
+                 END DESC, l_1.key) l
+   WHERE (NOT l.removed);
+END;
+
+CREATE OR REPLACE FUNCTION public.headgate_item_problem(of_item uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN ((EXISTS (SELECT FROM (sighting s JOIN item_file f ON ((f.sighting_id = s.id))) WHERE ((s.item_id = headgate_item_problem.of_item) AND ((f.state = 'failed'::text) OR (EXISTS (SELECT FROM blob b WHERE ((b.id = f.blob_id) AND (b.damaged_at IS NOT NULL)))))))) OR (EXISTS (SELECT FROM item_set WHERE ((item_set.item_id = headgate_item_problem.of_item) AND item_set.problem AND (item_set.dismissed_at IS NULL)))) OR (EXISTS (SELECT FROM inspection WHERE ((inspection.item_id = headgate_item_problem.of_item) AND (inspection.state = ANY (ARRAY['hostile'::text, 'incomplete'::text, 'truncated'::text, 'damaged'::text, 'unreadable'::text]))))));
+
+CREATE OR REPLACE FUNCTION public.headgate_item_state(of_item uuid, content_hash bytea)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN (SELECT CASE WHEN (count(*) FILTER (WHERE (f.state = 'wanted'::text)) > 0) THEN 'waiting'::text WHEN (headgate_item_state.content_hash IS NOT NULL) THEN 'stored'::text WHEN (count(*) FILTER (WHERE (f.state = 'stored'::text)) > 0) THEN CASE WHEN (EXISTS (SELECT FROM item_set WHERE (item_set.item_id = headgate_item_state.of_item))) THEN 'partial'::text ELSE 'stored'::text END WHEN (count(*) FILTER (WHERE (f.state = 'dropped'::text)) > 0) THEN 'dropped'::text ELSE 'listed'::text END AS "case" FROM (sighting s JOIN item_file f ON ((f.sighting_id = s.id))) WHERE (s.item_id = headgate_item_state.of_item));
 
 CREATE OR REPLACE FUNCTION public.headgate_job_kind(headers jsonb, entrypoint text)
  RETURNS text
@@ -220,6 +269,51 @@ CREATE OR REPLACE FUNCTION public.headgate_real_now()
  LANGUAGE sql
  PARALLEL SAFE
 RETURN clock_timestamp();
+
+CREATE OR REPLACE FUNCTION public.headgate_reply_chain(of_channel uuid, root text)
+ RETURNS TABLE(key text)
+ LANGUAGE sql
+ STABLE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+ WITH RECURSIVE chain AS (
+          SELECT headgate_reply_chain.root AS key
+         UNION
+          SELECT answer.key
+            FROM (chain c_1
+              CROSS JOIN LATERAL ( SELECT m.key
+                    FROM message m
+                   WHERE ((m.channel_id = headgate_reply_chain.of_channel) AND (m.reply_to = c_1.key) AND (m.reply_to <> ''::text))
+                   ORDER BY m.reply_to
+                  LIMIT 1000) answer)
+         )
+  SELECT c.key
+    FROM chain c
+  LIMIT 1000;
+END;
+
+CREATE OR REPLACE FUNCTION public.headgate_reply_root(of_channel uuid, of_key text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ WITH RECURSIVE above AS (
+          SELECT headgate_reply_root.of_key AS key,
+             0 AS steps
+         UNION ALL
+          SELECT answered.reply_to,
+             (a.steps + 1)
+            FROM (above a
+              CROSS JOIN LATERAL ( SELECT m.reply_to
+                    FROM message m
+                   WHERE ((m.channel_id = headgate_reply_root.of_channel) AND (m.key = a.key) AND (m.reply_to <> ''::text))
+                  OFFSET 0) answered)
+           WHERE (a.steps < 1000)
+         )
+  SELECT above.key
+    FROM above
+   ORDER BY above.steps DESC
+  LIMIT 1;
+END;
 
 CREATE OR REPLACE FUNCTION public.headgate_rereadable(of_channel uuid, by_account uuid, now timestamp with time zone)
  RETURNS boolean
@@ -680,13 +774,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.search_source_gone()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+    insert into search_due (ids)
+    select array_agg(numbered.id) from (select id, row_number() over (order by id) as place from gone) as numbered
+    group by (numbered.place - 1) / 500;
+    return null;
+end
+$function$;
+
 CREATE VIEW blob_reference AS
  SELECT blob_id
    FROM item_file
   WHERE (blob_id IS NOT NULL)
 UNION ALL
  SELECT blob_id
-   FROM picture;
+   FROM picture
+UNION ALL
+ SELECT blob_id
+   FROM group_picture;
 
 CREATE VIEW live_job AS
  SELECT dedupe_key
@@ -713,6 +822,14 @@ CREATE TABLE account (
     CONSTRAINT account_state_check CHECK ((state = ANY (ARRAY['active'::text, 'needs_login'::text, 'restricted'::text, 'banned'::text])))
 );
 CREATE INDEX account_discover ON public.account USING btree (discover_at);
+
+CREATE TABLE account_memory (
+    account_id uuid NOT NULL,
+    name text NOT NULL,
+    value text NOT NULL,
+    CONSTRAINT account_memory_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
+    CONSTRAINT account_memory_pkey PRIMARY KEY (account_id, name)
+);
 
 CREATE TABLE api_token (
     id uuid NOT NULL,
@@ -840,6 +957,7 @@ CREATE TABLE chapter (
     CONSTRAINT chapter_series_id_fkey FOREIGN KEY (series_id) REFERENCES series(id) ON DELETE CASCADE,
     CONSTRAINT chapter_series_id_key_key UNIQUE (series_id, key)
 );
+CREATE INDEX chapter_newest ON public.chapter USING btree (series_id, seen_at, id);
 CREATE INDEX chapter_order ON public.chapter USING btree (series_id, place, id);
 
 CREATE TABLE clock_mark (
@@ -988,6 +1106,57 @@ CREATE INDEX follow_channel ON public.follow USING btree (channel_id) WHERE (cha
 CREATE INDEX follow_search ON public.follow USING btree (id) WHERE (search IS NOT NULL);
 CREATE INDEX follow_series ON public.follow USING btree (series_id) WHERE (series_id IS NOT NULL);
 
+CREATE TABLE group_candidate (
+    rule_id uuid NOT NULL,
+    item_id uuid NOT NULL,
+    channel_id uuid NOT NULL,
+    source_key text NOT NULL,
+    name text NOT NULL,
+    CONSTRAINT group_candidate_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT group_candidate_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE CASCADE,
+    CONSTRAINT group_candidate_pkey PRIMARY KEY (item_id, rule_id),
+    CONSTRAINT group_candidate_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES group_rule(id) ON DELETE CASCADE
+);
+CREATE INDEX group_candidate_channel ON public.group_candidate USING btree (channel_id);
+CREATE INDEX group_candidate_key ON public.group_candidate USING btree (rule_id, channel_id, source_key);
+
+CREATE TABLE group_exclusion (
+    item_id uuid NOT NULL,
+    group_id uuid NOT NULL,
+    CONSTRAINT group_exclusion_group_id_fkey FOREIGN KEY (group_id) REFERENCES item_group(id) ON DELETE CASCADE,
+    CONSTRAINT group_exclusion_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE CASCADE,
+    CONSTRAINT group_exclusion_pkey PRIMARY KEY (item_id, group_id)
+);
+CREATE INDEX group_exclusion_group ON public.group_exclusion USING btree (group_id);
+
+CREATE TABLE group_picture (
+    group_id uuid NOT NULL,
+    width_px integer NOT NULL,
+    height_px integer NOT NULL,
+    media_type text NOT NULL,
+    blob_id uuid NOT NULL,
+    CONSTRAINT group_picture_blob_id_fkey FOREIGN KEY (blob_id) REFERENCES blob(id),
+    CONSTRAINT group_picture_group_id_fkey FOREIGN KEY (group_id) REFERENCES item_group(id) ON DELETE CASCADE,
+    CONSTRAINT group_picture_pkey PRIMARY KEY (group_id, width_px, media_type)
+);
+CREATE INDEX group_picture_blob ON public.group_picture USING btree (blob_id);
+
+CREATE TABLE group_rule (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    pattern text NOT NULL DEFAULT ''::text,
+    enabled boolean NOT NULL DEFAULT false,
+    created_at timestamp with time zone NOT NULL,
+    sweep text NOT NULL DEFAULT ''::text,
+    sweep_after uuid,
+    wake_seq bigint NOT NULL DEFAULT 1,
+    CONSTRAINT group_rule_kind_check CHECK ((kind = ANY (ARRAY['title'::text, 'replies'::text]))),
+    CONSTRAINT group_rule_name_key UNIQUE (name),
+    CONSTRAINT group_rule_pkey PRIMARY KEY (id),
+    CONSTRAINT group_rule_sweep_check CHECK ((sweep = ANY (ARRAY[''::text, 'apply'::text, 'dissolve'::text])))
+);
+
 CREATE TABLE headgate_migration (
     number integer NOT NULL,
     name text NOT NULL,
@@ -1067,18 +1236,29 @@ CREATE TABLE item (
     channel_id uuid NOT NULL,
     content_key text NOT NULL,
     kind text NOT NULL,
+    type text NOT NULL DEFAULT ''::text,
     title text NOT NULL,
+    name_key text NOT NULL DEFAULT ''::text,
     size_bytes bigint NOT NULL,
     sent_at timestamp with time zone NOT NULL,
     caught_at timestamp with time zone NOT NULL,
     hidden boolean NOT NULL DEFAULT false,
     removed_at timestamp with time zone,
+    content_hash bytea,
+    group_id uuid,
+    grouped_by text NOT NULL DEFAULT ''::text,
     CONSTRAINT item_channel_id_content_key_key UNIQUE (channel_id, content_key),
     CONSTRAINT item_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE CASCADE,
+    CONSTRAINT item_check CHECK (((group_id IS NULL) = (grouped_by = ''::text))),
+    CONSTRAINT item_group_id_fkey FOREIGN KEY (group_id) REFERENCES item_group(id) ON DELETE SET NULL,
+    CONSTRAINT item_grouped_by_check CHECK ((grouped_by = ANY (ARRAY[''::text, 'album'::text, 'person'::text, 'rule'::text]))),
     CONSTRAINT item_kind_check CHECK ((kind = ANY (ARRAY['package'::text, 'clip'::text, 'picture'::text, 'file'::text, 'link'::text, 'post'::text]))),
     CONSTRAINT item_pkey PRIMARY KEY (id)
 );
+CREATE INDEX item_content ON public.item USING btree (content_hash) WHERE (content_hash IS NOT NULL);
+CREATE INDEX item_group_member ON public.item USING btree (group_id) WHERE (group_id IS NOT NULL);
 CREATE INDEX item_shown ON public.item USING btree (caught_at DESC, id DESC) WHERE (NOT hidden);
+CREATE TRIGGER search_item_gone AFTER DELETE ON public.item REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION search_source_gone();
 
 CREATE TABLE item_alias (
     old_id uuid NOT NULL,
@@ -1122,6 +1302,27 @@ CREATE INDEX item_file_blob ON public.item_file USING btree (blob_id) WHERE (blo
 CREATE INDEX item_file_ready ON public.item_file USING btree (channel_id, priority, due_at, sighting_id) WHERE ((state = 'wanted'::text) AND (wait_reason = ''::text));
 CREATE INDEX item_file_taken ON public.item_file USING btree (taken_until) WHERE (taken_until IS NOT NULL);
 CREATE INDEX item_file_waiting ON public.item_file USING btree (channel_id, needs_bytes) WHERE ((state = 'wanted'::text) AND (wait_reason <> ''::text));
+
+CREATE TABLE item_group (
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    channel_id uuid,
+    source_key text NOT NULL DEFAULT ''::text,
+    rule_id uuid,
+    name text NOT NULL,
+    name_key text NOT NULL,
+    name_by text NOT NULL DEFAULT 'automatic'::text,
+    created_at timestamp with time zone NOT NULL,
+    dissolved_at timestamp with time zone,
+    dissolved_items uuid[] NOT NULL DEFAULT '{}'::uuid[],
+    CONSTRAINT item_group_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel(id) ON DELETE SET NULL,
+    CONSTRAINT item_group_kind_check CHECK ((kind = ANY (ARRAY['album'::text, 'hand'::text, 'rule'::text]))),
+    CONSTRAINT item_group_name_by_check CHECK ((name_by = ANY (ARRAY['automatic'::text, 'person'::text]))),
+    CONSTRAINT item_group_pkey PRIMARY KEY (id)
+);
+CREATE TRIGGER search_group_gone AFTER DELETE ON public.item_group REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION search_source_gone();
+CREATE UNIQUE INDEX item_group_album ON public.item_group USING btree (channel_id, source_key) WHERE (kind = 'album'::text);
+CREATE UNIQUE INDEX item_group_rule ON public.item_group USING btree (rule_id, channel_id, source_key) WHERE (kind = 'rule'::text);
 
 CREATE TABLE item_label (
     item_id uuid NOT NULL,
@@ -1299,6 +1500,19 @@ CREATE TABLE lease (
     CONSTRAINT lease_pkey PRIMARY KEY (name)
 );
 
+CREATE TABLE library_view (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    name text NOT NULL,
+    query text NOT NULL,
+    is_default boolean NOT NULL DEFAULT false,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT library_view_pkey PRIMARY KEY (id),
+    CONSTRAINT library_view_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX library_view_default ON public.library_view USING btree (user_id) WHERE is_default;
+CREATE UNIQUE INDEX library_view_name ON public.library_view USING btree (user_id, lower(name));
+
 CREATE TABLE listing (
     channel_id uuid NOT NULL,
     platform text NOT NULL,
@@ -1360,10 +1574,13 @@ CREATE TABLE media (
     mime_type text NOT NULL,
     size_bytes bigint NOT NULL,
     sha256 bytea NOT NULL,
-    content bytea NOT NULL,
+    content bytea,
+    blob_id uuid,
+    offset_bytes bigint NOT NULL DEFAULT 0,
     created_at timestamp with time zone NOT NULL,
+    CONSTRAINT media_check CHECK (((content IS NOT NULL) OR (blob_id IS NOT NULL))),
     CONSTRAINT media_pkey PRIMARY KEY (id),
-    CONSTRAINT media_sha256_name_mime_type_key UNIQUE (sha256, name, mime_type)
+    CONSTRAINT media_sha256_name_mime_type_offset_bytes_size_bytes_key UNIQUE (sha256, name, mime_type, offset_bytes, size_bytes)
 );
 
 CREATE TABLE message (
@@ -1498,6 +1715,14 @@ CREATE TABLE picture (
     CONSTRAINT picture_pkey PRIMARY KEY (item_id, width_px, media_type)
 );
 CREATE INDEX picture_blob ON public.picture USING btree (blob_id);
+
+CREATE TABLE placed_message (
+    channel_id uuid NOT NULL,
+    key text NOT NULL,
+    position bigint NOT NULL,
+    CONSTRAINT placed_message_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES stream(channel_id) ON DELETE CASCADE,
+    CONSTRAINT placed_message_pkey PRIMARY KEY (channel_id, key)
+);
 
 CREATE TABLE product_clock (
     single boolean NOT NULL DEFAULT true,
@@ -1752,11 +1977,12 @@ CREATE TABLE run (
     CONSTRAINT run_remainder_of_fkey FOREIGN KEY (remainder_of) REFERENCES run(id) ON DELETE SET NULL,
     CONSTRAINT run_reminder_id_fkey FOREIGN KEY (reminder_id) REFERENCES reminder(id) ON DELETE CASCADE,
     CONSTRAINT run_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'running'::text, 'paused'::text, 'success'::text, 'partial'::text, 'failed'::text, 'cancelled'::text, 'missed'::text]))),
-    CONSTRAINT run_trigger_check CHECK ((trigger = ANY (ARRAY['schedule'::text, 'person'::text, 'test'::text, 'remainder'::text])))
+    CONSTRAINT run_trigger_check CHECK ((trigger = ANY (ARRAY['schedule'::text, 'person'::text, 'test'::text, 'remainder'::text, 'library'::text])))
 );
 CREATE INDEX run_active ON public.run USING btree (account_id) WHERE (state = ANY (ARRAY['waiting'::text, 'running'::text, 'paused'::text]));
 CREATE INDEX run_due ON public.run USING btree (due_at);
 CREATE INDEX run_history ON public.run USING btree (reminder_id, created_at DESC, id DESC);
+CREATE INDEX run_library ON public.run USING btree (account_id, served_at) WHERE (trigger = 'library'::text);
 CREATE INDEX run_newest ON public.run USING btree (created_at DESC, id DESC);
 CREATE INDEX run_remainder ON public.run USING btree (remainder_of);
 CREATE INDEX run_sender ON public.run USING btree (account_id) WHERE (due_at IS NOT NULL);
@@ -1767,6 +1993,9 @@ CREATE TABLE run_part (
     number integer NOT NULL,
     text text NOT NULL,
     media_id uuid,
+    forward_stream text NOT NULL DEFAULT ''::text,
+    forward_key text NOT NULL DEFAULT ''::text,
+    volumes integer[] NOT NULL DEFAULT '{}'::integer[],
     CONSTRAINT run_part_media_id_fkey FOREIGN KEY (media_id) REFERENCES media(id),
     CONSTRAINT run_part_pkey PRIMARY KEY (run_id, number),
     CONSTRAINT run_part_run_id_fkey FOREIGN KEY (run_id) REFERENCES run(id) ON DELETE CASCADE
@@ -1809,6 +2038,47 @@ CREATE INDEX scan_ended ON public.scan USING btree (ended_at) WHERE (ended_at IS
 CREATE INDEX scan_history ON public.scan USING btree (channel_id, queued_at DESC, id DESC);
 CREATE UNIQUE INDEX scan_active ON public.scan USING btree (channel_id) WHERE (status = ANY (ARRAY['QUEUED'::text, 'RUNNING'::text]));
 
+CREATE TABLE search_document (
+    id uuid NOT NULL,
+    is_group boolean NOT NULL,
+    slice integer NOT NULL,
+    posted_at timestamp with time zone NOT NULL,
+    names tsvector NOT NULL,
+    words tsvector NOT NULL,
+    CONSTRAINT search_document_pkey PRIMARY KEY (id)
+);
+CREATE INDEX search_document_words ON public.search_document USING gin (words) WITH (fastupdate=off);
+
+CREATE TABLE search_due (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    ids uuid[] NOT NULL,
+    CONSTRAINT search_due_pkey PRIMARY KEY (id)
+);
+
+CREATE TABLE search_index (
+    only_row boolean NOT NULL DEFAULT true,
+    reindex_after uuid,
+    reindexed bigint NOT NULL DEFAULT 0,
+    CONSTRAINT search_index_only_row_check CHECK (only_row),
+    CONSTRAINT search_index_pkey PRIMARY KEY (only_row)
+);
+
+CREATE TABLE search_slice (
+    number integer NOT NULL,
+    since timestamp with time zone NOT NULL,
+    documents integer NOT NULL,
+    CONSTRAINT search_slice_pkey PRIMARY KEY (number)
+);
+
+CREATE TABLE search_word (
+    word text NOT NULL,
+    variants integer[] NOT NULL,
+    stale boolean NOT NULL DEFAULT false,
+    CONSTRAINT search_word_pkey PRIMARY KEY (word)
+);
+CREATE INDEX search_word_stale ON public.search_word USING btree (word) WHERE stale;
+CREATE INDEX search_word_variants ON public.search_word USING gin (variants) WITH (fastupdate=off);
+
 CREATE TABLE secret (
     owner text NOT NULL,
     name text NOT NULL,
@@ -1823,6 +2093,81 @@ CREATE TABLE seen_channel (
     first_at timestamp with time zone NOT NULL,
     CONSTRAINT seen_channel_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
     CONSTRAINT seen_channel_pkey PRIMARY KEY (account_id, key)
+);
+
+CREATE TABLE send_request (
+    id uuid NOT NULL,
+    item_id uuid NOT NULL,
+    target_id uuid NOT NULL,
+    account_id uuid,
+    account_name text NOT NULL,
+    user_id uuid,
+    rule_id uuid,
+    state text NOT NULL DEFAULT 'waiting'::text,
+    verification text NOT NULL DEFAULT ''::text,
+    verify_at timestamp with time zone,
+    verify_tries integer NOT NULL DEFAULT 0,
+    way text NOT NULL DEFAULT ''::text,
+    forward_refused boolean NOT NULL DEFAULT false,
+    reason text NOT NULL DEFAULT ''::text,
+    asked_at timestamp with time zone,
+    due_at timestamp with time zone,
+    run_id uuid,
+    created_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT send_request_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE SET NULL,
+    CONSTRAINT send_request_check CHECK (((due_at IS NOT NULL) = (state = 'waiting'::text))),
+    CONSTRAINT send_request_item_id_fkey FOREIGN KEY (item_id) REFERENCES item(id) ON DELETE CASCADE,
+    CONSTRAINT send_request_pkey PRIMARY KEY (id),
+    CONSTRAINT send_request_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES send_rule(id) ON DELETE SET NULL,
+    CONSTRAINT send_request_run_id_fkey FOREIGN KEY (run_id) REFERENCES run(id) ON DELETE SET NULL,
+    CONSTRAINT send_request_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'queued'::text, 'sent'::text, 'failed'::text, 'uncertain'::text, 'cancelled'::text]))),
+    CONSTRAINT send_request_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE CASCADE,
+    CONSTRAINT send_request_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE SET NULL,
+    CONSTRAINT send_request_verification_check CHECK ((verification = ANY (ARRAY[''::text, 'due'::text, 'found'::text, 'missing'::text]))),
+    CONSTRAINT send_request_way_check CHECK ((way = ANY (ARRAY[''::text, 'forward'::text, 'upload'::text, 'text'::text])))
+);
+CREATE INDEX send_request_account ON public.send_request USING btree (account_id);
+CREATE INDEX send_request_due ON public.send_request USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX send_request_item ON public.send_request USING btree (item_id, created_at DESC, id DESC);
+CREATE INDEX send_request_newest ON public.send_request USING btree (created_at DESC, id DESC);
+CREATE INDEX send_request_rule ON public.send_request USING btree (rule_id);
+CREATE INDEX send_request_run ON public.send_request USING btree (run_id);
+CREATE INDEX send_request_target ON public.send_request USING btree (target_id);
+CREATE INDEX send_request_user ON public.send_request USING btree (user_id);
+CREATE INDEX send_request_verify ON public.send_request USING btree (verify_at) WHERE (verify_at IS NOT NULL);
+CREATE UNIQUE INDEX send_request_open ON public.send_request USING btree (item_id, target_id) WHERE (state = ANY (ARRAY['waiting'::text, 'queued'::text, 'uncertain'::text]));
+
+CREATE TABLE send_rule (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    query text NOT NULL,
+    target_id uuid NOT NULL,
+    account_id uuid,
+    user_id uuid,
+    enabled boolean NOT NULL DEFAULT false,
+    enabled_at timestamp with time zone,
+    backfill boolean NOT NULL DEFAULT false,
+    sweeping boolean NOT NULL DEFAULT false,
+    sweep_after uuid,
+    due_at timestamp with time zone,
+    wake_seq bigint NOT NULL DEFAULT 1,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT send_rule_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE SET NULL,
+    CONSTRAINT send_rule_check CHECK (((due_at IS NOT NULL) = sweeping)),
+    CONSTRAINT send_rule_name_key UNIQUE (name),
+    CONSTRAINT send_rule_pkey PRIMARY KEY (id),
+    CONSTRAINT send_rule_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE CASCADE,
+    CONSTRAINT send_rule_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE SET NULL
+);
+CREATE INDEX send_rule_account ON public.send_rule USING btree (account_id);
+CREATE INDEX send_rule_target ON public.send_rule USING btree (target_id);
+CREATE INDEX send_rule_user ON public.send_rule USING btree (user_id);
+
+CREATE TABLE send_rule_queue (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    item_ids uuid[] NOT NULL,
+    CONSTRAINT send_rule_queue_pkey PRIMARY KEY (id)
 );
 
 CREATE TABLE sender (
@@ -1865,6 +2210,56 @@ CREATE TABLE setup_link (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT setup_link_pkey PRIMARY KEY (token_hash)
+);
+
+CREATE TABLE shelf (
+    id uuid NOT NULL,
+    group_id uuid,
+    item_id uuid NOT NULL,
+    content_hash bytea,
+    name text NOT NULL,
+    name_key text NOT NULL,
+    kind text NOT NULL,
+    type text NOT NULL,
+    size_bytes bigint NOT NULL,
+    min_bytes bigint NOT NULL,
+    max_bytes bigint NOT NULL,
+    oldest_at timestamp with time zone NOT NULL,
+    file_count bigint NOT NULL,
+    member_count integer NOT NULL,
+    content_count integer NOT NULL,
+    tags text[] NOT NULL,
+    creators text[] NOT NULL,
+    channel_ids uuid[] NOT NULL,
+    cover_item_id uuid,
+    state text NOT NULL,
+    problem boolean NOT NULL,
+    sort_at timestamp with time zone NOT NULL,
+    facets integer[] NOT NULL,
+    dated_facets integer[] NOT NULL,
+    CONSTRAINT shelf_pkey PRIMARY KEY (id),
+    CONSTRAINT shelf_state_check CHECK ((state = ANY (ARRAY['stored'::text, 'waiting'::text, 'partial'::text, 'listed'::text, 'dropped'::text])))
+);
+CREATE INDEX shelf_content ON public.shelf USING btree (content_hash) WHERE (content_hash IS NOT NULL);
+CREATE INDEX shelf_facets ON public.shelf USING gin (facets) WITH (fastupdate='on', gin_pending_list_limit='256');
+CREATE INDEX shelf_name ON public.shelf USING btree (name_key, id);
+CREATE INDEX shelf_newest ON public.shelf USING btree (sort_at, id);
+CREATE INDEX shelf_parts ON public.shelf USING btree (min_bytes) INCLUDE (id, max_bytes, size_bytes) WHERE ((min_bytes <> size_bytes) OR (max_bytes <> size_bytes));
+CREATE INDEX shelf_size ON public.shelf USING btree (size_bytes, id);
+CREATE INDEX shelf_spread ON public.shelf USING btree (sort_at, id) INCLUDE (oldest_at) WHERE ((sort_at - oldest_at) > '01:00:00'::interval);
+
+CREATE TABLE shelf_facet (
+    facet integer NOT NULL,
+    sort_at timestamp with time zone NOT NULL,
+    shelf_id uuid NOT NULL,
+    CONSTRAINT shelf_facet_pkey PRIMARY KEY (facet, sort_at, shelf_id)
+);
+
+CREATE TABLE shelf_queue (
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    item_ids uuid[] NOT NULL DEFAULT '{}'::uuid[],
+    group_ids uuid[] NOT NULL DEFAULT '{}'::uuid[],
+    CONSTRAINT shelf_queue_pkey PRIMARY KEY (id)
 );
 
 CREATE TABLE sighting (
@@ -1912,6 +2307,7 @@ CREATE TABLE stream (
     sampled_floor bigint,
     head bigint,
     head_checked_at timestamp with time zone,
+    head_key text NOT NULL DEFAULT ''::text,
     head_at timestamp with time zone,
     epoch integer NOT NULL DEFAULT 1,
     lenses text[] NOT NULL DEFAULT '{everything}'::text[],
@@ -2046,6 +2442,18 @@ CREATE TABLE user_session (
 );
 CREATE INDEX user_session_expires ON public.user_session USING btree (expires_at);
 CREATE INDEX user_session_user ON public.user_session USING btree (user_id);
+
+CREATE TABLE user_target (
+    user_id uuid NOT NULL,
+    target_id uuid NOT NULL,
+    account_id uuid,
+    CONSTRAINT user_target_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE SET NULL,
+    CONSTRAINT user_target_pkey PRIMARY KEY (user_id),
+    CONSTRAINT user_target_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id) ON DELETE CASCADE,
+    CONSTRAINT user_target_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX user_target_account ON public.user_target USING btree (account_id);
+CREATE INDEX user_target_target ON public.user_target USING btree (target_id);
 
 CREATE TABLE volume_bucket (
     channel_id uuid NOT NULL,

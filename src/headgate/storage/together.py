@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import Any, LiteralString, NamedTuple, TypeVar, cast
 
-from headgate.storage.database import Parameters, Row, Tx
 from headgate.storage.queries import Query
+from headgate.storage.transactions import Parameters, Row, SomeEnding, Tx
 
 Answer = TypeVar("Answer")
 
@@ -54,6 +54,9 @@ class _SharedTx(Tx):
             raise
         finally:
             await self._step_back()
+
+    def ending(self, kind: type[SomeEnding]) -> SomeEnding:
+        return self._tx.ending(kind)
 
     async def execute(self, query: Query, /, **parameters: Any) -> int:
         return await self._tx.execute(query, **parameters)

@@ -4,7 +4,7 @@ clock = VirtualClock(datetime(2026, 3, 1, tzinfo=UTC))
 world = World(seed=1, clock=clock, profile=PRESETS["telegram_like"])
 world.add_account("reader")
 world.add_stream("packs")
-link = await SimulatedConnector(world).open("reader", {})
+link = await SimulatedConnector(world).open("reader", {}, VolatileMemory())
 """
 
 from headgate.kernel.clock import VirtualClock

@@ -10,6 +10,10 @@ from uuid import UUID
 
 from fastapi import HTTPException
 
+from headgate.domain.library.shelf_filters import ShelfSort
+from headgate.domain.text import is_whole
+from headgate.storage.shelf.rows import ShelfCursor
+
 Row = TypeVar("Row")
 Place = TypeVar("Place")
 
@@ -56,6 +60,33 @@ def read_title_cursor(cursor: str, place: Callable[[str, UUID], Place]) -> Place
         return place(title, UUID(identity))
     except ValueError:
         raise _unknown() from None
+
+
+def shelf_cursor(place: ShelfCursor | None) -> str | None:
+    """Return the cursor of a place in the library, by whatever it is sorted."""
+    if place is None:
+        return None
+    if isinstance(place.key, datetime):
+        return time_cursor(place.key, place.id)
+    return title_cursor(place.key, place.id) if isinstance(place.key, str) else f"{place.key}.{place.id.hex}"
+
+
+def read_shelf_cursor(cursor: str, sort: ShelfSort) -> ShelfCursor | None:
+    """Return the place that a cursor means in an order; an empty cursor means the start of the list."""
+    if not cursor:
+        return None
+    if sort == "name":
+        return read_title_cursor(cursor, ShelfCursor)
+    if sort in {"newest", "oldest"}:
+        return read_time_cursor(cursor, ShelfCursor)
+    size, _, identity = cursor.partition(".")
+    try:
+        place = ShelfCursor(int(size), UUID(identity))
+    except ValueError:
+        raise _unknown() from None
+    if not is_whole(int(size)):
+        raise _unknown()
+    return place
 
 
 def _unknown() -> HTTPException:

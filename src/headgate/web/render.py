@@ -12,7 +12,7 @@ from headgate import __version__
 from headgate.domain.library.covers import MESSAGES as COVER_REASONS
 from headgate.domain.reminders.recurrence import describe
 from headgate.domain.reminders.windows import minute_text
-from headgate.domain.words import times
+from headgate.domain.words import shelf_words, times
 from headgate.domain.words.contents import problem_text
 from headgate.domain.words.frequency import frequency_word
 from headgate.domain.words.inspection_words import file_state_text
@@ -56,6 +56,9 @@ def _load_templates(assets: Assets) -> Environment:
         "file_state_text": file_state_text,
         "problem_text": problem_text,
         "COVER_REASONS": COVER_REASONS,
+        "shelf_state": shelf_words.state_text,
+        "sort_text": shelf_words.sort_text,
+        "label_query": wording.label_query,
     }
     environment.globals |= words
     environment.filters |= {

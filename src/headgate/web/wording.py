@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from urllib.parse import urlencode
 
 from headgate.domain.words import times
 
@@ -57,6 +58,11 @@ def outside(url: str) -> str:
 def amount(number: int, thing: str) -> str:
     """Return a figure with its thing, which has a plain plural."""
     return f"{count(number)} {thing if number == 1 else thing + 's'}"
+
+
+def label_query(kind: str, name: str) -> str:
+    """Return the address of everything in the library that has a creator or tag."""
+    return f"/?{urlencode({kind: name})}"
 
 
 def latency(milliseconds: float) -> str:

@@ -12,6 +12,7 @@ from made_archives import run, zip_of
 from PIL import Image
 
 from headgate.catalogue.covers import pick_wanted
+from headgate.ingest.storing.audit import audit_files
 from headgate.storage.library.covers import list_covered_items, list_surroundings
 from headgate.storage.library.files import complete_files
 from headgate.storage.library.pictures import Picture
@@ -56,6 +57,20 @@ async def test_a_picture_has_two_widths_and_no_metadata(inspecting: InspectingBe
     assert (await _content(inspecting, pictures[0])).size == (320, 160)
 
 
+async def test_a_damaged_picture_is_made_again(inspecting: InspectingBench) -> None:
+    item_id = await inspecting.add_item()
+    await inspecting.post("photo.jpg", photo(RED), item_id=item_id, mime_type="image/jpeg")
+    await inspecting.look(item_id)
+    for picture in await inspecting.pictures(item_id):
+        path = inspecting.parts.settings.data.dir / "blobs" / picture.object_name
+        path.write_bytes(bytes(path.stat().st_size))
+    report = await audit_files(inspecting.parts.files, inspecting.clock)
+    assert report.damaged.blobs == 2
+    await inspecting.work()
+    assert await _colour(inspecting, item_id) == "red"
+    assert (await audit_files(inspecting.parts.files, inspecting.clock)).damaged.blobs == 0
+
+
 async def test_the_photo_of_the_album_outranks_what_is_inside(inspecting: InspectingBench) -> None:
     item_id = await inspecting.add_item()
     await inspecting.post("cover.jpg", photo(RED), item_id=None, mime_type="image/jpeg", album="1")
@@ -97,6 +112,7 @@ async def test_a_damaged_image_gives_way_to_the_next(inspecting: InspectingBench
     assert await _colour(inspecting, item_id) == "red"
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("name", "content", "source"),
     [

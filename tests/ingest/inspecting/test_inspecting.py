@@ -17,6 +17,7 @@ from headgate.testing.rar_writer import write_rar
 FILES = sorted(TREE)
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("kind", SINGLE)
 async def test_a_single_archive_is_listed(inspecting: InspectingBench, tmp_path: Path, kind: str) -> None:
     (path,) = SINGLE[kind](tmp_path)
@@ -26,6 +27,14 @@ async def test_a_single_archive_is_listed(inspecting: InspectingBench, tmp_path:
     assert sorted(await inspecting.column("list_files_inside", item_id=item_id)) == FILES
 
 
+def test_looking_into_archives_takes_no_slot_of_scans(inspecting: InspectingBench) -> None:
+    """Four slow archives would otherwise stop all reading of history for as long as they take."""
+    runners = {runner.name: set(runner.entrypoints) for runner in inspecting.parts.worker().runners}
+    assert runners["inspect"] == {"inspect"}
+    assert "scan" in runners["bulk"]
+
+
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("kind", SETS)
 async def test_a_set_is_listed_whatever_the_order_of_its_posts(
     inspecting: InspectingBench, tmp_path: Path, kind: str
@@ -39,6 +48,7 @@ async def test_a_set_is_listed_whatever_the_order_of_its_posts(
     assert len(seen.volumes) == len(volumes)
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("kind", SETS)
 async def test_a_set_without_its_middle_volume_says_so(
     inspecting: InspectingBench, tmp_path: Path, kind: str
@@ -99,6 +109,7 @@ async def test_copies_of_a_volume_count_once(inspecting: InspectingBench) -> Non
     assert (seen.state, len(seen.volumes)) == ("ok", 1 + len(rest))
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("name", "content", "state"),
     [
@@ -136,6 +147,7 @@ async def test_encrypted_names_are_told(
     assert (seen.state, seen.problems) == (state, ["encrypted_names"])
 
 
+@pytest.mark.long
 async def test_fifty_thousand_entries_are_stored(inspecting: InspectingBench) -> None:
     content = zip_of({f"folder {number % 97}/file {number}.txt": b"" for number in range(50_000)}, method=0)
     item_id = await inspecting.post_all({"many.zip": content})

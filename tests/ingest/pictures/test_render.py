@@ -45,6 +45,7 @@ def _brightness(picture: Pixels) -> Floats:
     return picture[..., :3].astype(np.float32).mean(axis=-1)
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("name", [name for name in SHAPES if name != "organic"])
 def test_every_shape_fits_the_frame_with_a_margin(name: str) -> None:
     solid = _solid(_drawn(SHAPES[name]()))
@@ -312,7 +313,8 @@ print(drawn.triangles, peak)
 """
 
 
-@pytest.mark.parametrize("triangles", [500_000, pytest.param(2_000_000, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("triangles", [500_000, 2_000_000])
 def test_memory_stays_bounded_for_dense_models(tmp_path: Path, triangles: int) -> None:
     (tmp_path / "dense.stl").write_bytes(binary_stl(organic(triangles=triangles)))
     done = subprocess.run(

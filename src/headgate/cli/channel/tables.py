@@ -35,7 +35,13 @@ def print_found(
     print_table(
         ["key", "title", "parent", "topics", "followed"],
         [
-            (channel.key, channel.title, channel.parent, len(channel.topics) or "", _followed(known, channel))
+            (
+                channel.key,
+                channel.title,
+                channel.parent_title or channel.parent,
+                len(channel.topics) or "",
+                _followed(known, channel),
+            )
             for channel in found
         ],
         empty=f"{account} sees no channels.",

@@ -11,7 +11,7 @@ from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.items import find_item
 from headgate.cli.output import AsJson, Yes, confirm, print_json
 from headgate.cli.phrases import count_of
-from headgate.domain.words.times import size_text
+from headgate.domain.words.file_words import freed_text
 from headgate.storage.library.removals import Freed
 
 Items = Annotated[list[str], typer.Argument(metavar="ITEM…", help="Ids of items, or words of their titles.")]
@@ -67,4 +67,4 @@ def _say(freed: Freed, sentence: str, *, as_json: bool) -> None:
         print_json(freed)
         return
     stored = count_of(freed.files, "stored file is", "stored files are")
-    typer.echo(f"{sentence} {stored} given up; {size_text(freed.bytes)} become free within two days.")
+    typer.echo(f"{sentence} {stored} deleted. {freed_text(freed.bytes)}")

@@ -1,4 +1,4 @@
-"""`headgate library`: list items, show one with its files and where it was seen, and copy its files."""
+"""`headgate library`: list what there is, show an item and where it was seen, and copy its files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from typing import Annotated
 
 import typer
 
-from headgate.catalogue.items import ItemDetails, list_page, show_item
-from headgate.catalogue.labelled_items import with_labels
+from headgate.catalogue.items import ItemDetails, show_item
 from headgate.catalogue.stored import list_contents
 from headgate.cli.context import CommandContext, with_database
+from headgate.cli.library.chapters import chapters
 from headgate.cli.library.export import export
 from headgate.cli.library.files import drop, fetch, remove
+from headgate.cli.library.group import app as group_app
+from headgate.cli.library.group import tag
 from headgate.cli.library.label import label, labels_text
+from headgate.cli.library.listing import list_library
+from headgate.cli.library.search import reindex, search
+from headgate.cli.library.sends import chat, send, sends
 from headgate.cli.library.sets import dismiss, join, retry, separate
 from headgate.cli.library.stored_text import print_stored
+from headgate.cli.library.verify import verify
+from headgate.cli.library.views import app as views_app
 from headgate.cli.lookup.items import find_item
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.domain.text import storable, typed_text
@@ -24,43 +31,8 @@ from headgate.domain.words.times import exact, relative, size_text
 app = typer.Typer(no_args_is_help=True, help="List and show what was found, and copy files.")
 
 
-@app.command("list")
-def list_items(
-    search: Annotated[str, typer.Argument(metavar="[WORDS]", help="Only titles that contain this.")] = "",
-    *,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum rows.")] = 20,
-    as_json: AsJson = False,
-) -> None:
-    """List items, the newest first."""
-
-    async def look(context: CommandContext) -> None:
-        async with context.database.transaction() as tx:
-            page = await list_page(tx, below=None, search=typed_text(search), limit=limit)
-            listed = await with_labels(tx, page.items)
-        if as_json:
-            print_json({"items": listed, "has_older": page.has_older})
-            return
-        now = context.clock.now()
-        print_table(
-            ("Title", "Kind", "Creator", "Channel", "Size", "Sent"),
-            [
-                (
-                    item.title,
-                    item.kind,
-                    item.creator,
-                    item.channel_title,
-                    size_text(item.size_bytes) if item.size_bytes else "",
-                    relative(item.sent_at, now),
-                )
-                for item in listed
-            ],
-            numeric=("Size",),
-            empty=f"No title contains {search!r}." if search else "Nothing was found yet.",
-        )
-        if page.has_older:
-            typer.echo("There are more; raise --limit to see them. --json also prints ids.")
-
-    with_database(look)
+app.command("list")(list_library)
+app.add_typer(views_app, name="views")
 
 
 @app.command()
@@ -90,6 +62,7 @@ def show(
         else:
             _print(details, context)
             print_stored(details.stored, page)
+            _print_history(details, context)
 
     with_database(look)
 
@@ -127,12 +100,31 @@ def _print(details: ItemDetails, context: CommandContext) -> None:
     )
 
 
+def _print_history(details: ItemDetails, context: CommandContext) -> None:
+    now = context.clock.now()
+    print_table(
+        ("When", "What"),
+        [(relative(event.at, now), event.text) for event in details.history],
+        title="History",
+        empty="",
+    )
+
+
 app.command()(fetch)
 app.command()(drop)
 app.command()(remove)
 app.command()(export)
+app.command()(search)
+app.command()(chapters)
+app.command()(reindex)
 app.command()(join)
 app.command()(separate)
 app.command()(retry)
 app.command()(dismiss)
 app.command()(label)
+app.command()(tag)
+app.command()(verify)
+app.command()(send)
+app.command()(chat)
+app.add_typer(sends, name="sends")
+app.add_typer(group_app, name="group")

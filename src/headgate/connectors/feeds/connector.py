@@ -13,7 +13,7 @@ from headgate.connectors.feeds.addresses import parse_address
 from headgate.connectors.feeds.answers import classify
 from headgate.connectors.feeds.fetching import FeedBounds, Fetcher
 from headgate.connectors.feeds.link import FeedsLink
-from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest, Question, SignedIn
+from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest, Memory, Question, SignedIn
 from headgate.domain.errors import WorkError
 from headgate.kernel.clock import Clock
 
@@ -51,7 +51,7 @@ class FeedsConnector(Connector):
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
         """Do nothing: feeds have no accounts."""
 
-    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+    async def open(self, account: str, secrets: Mapping[str, str], memory: Memory) -> Link:
         if self._certificates is None:
             self._certificates = await asyncio.to_thread(_load_certificates)
         fetcher = Fetcher(self._bounds, self._clock, self._certificates)

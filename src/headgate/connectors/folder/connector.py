@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headgate.connectors.folder.errors import classify
 from headgate.connectors.folder.link import MAX_PAGE, FolderLink
-from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest, Question, SignedIn
+from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest, Memory, Question, SignedIn
 from headgate.domain.errors import WorkError
 from headgate.domain.library.places import IN_PLACE
 from headgate.kernel.clock import Clock
@@ -49,7 +49,7 @@ class FolderConnector(Connector):
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
         """Do nothing: a folder knows no sessions."""
 
-    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+    async def open(self, account: str, secrets: Mapping[str, str], memory: Memory) -> Link:
         in_place = account == IN_PLACE
         return FolderLink(self._data_dir, self._clock, own_folders=self._own_folders, in_place=in_place)
 

@@ -16,7 +16,7 @@ from headgate.connectors.mangadex.http import Api
 from headgate.connectors.mangadex.link import MangaDexLink, leads_to_site
 from headgate.connectors.mangadex.manifest import MANIFEST
 from headgate.connectors.mangadex.tokens import SECRETS, TokenEndpoint, Tokens
-from headgate.connectors.protocol import Connector, Link, Manifest, Question, SignedIn
+from headgate.connectors.protocol import Connector, Link, Manifest, Memory, Question, SignedIn
 from headgate.domain.errors import WorkError
 from headgate.kernel.clock import Clock
 from headgate.kernel.connector_settings import MangaDexSettings
@@ -66,7 +66,7 @@ class MangaDexConnector(Connector):
             async with self._door() as door:
                 await door.sign_out(secrets)
 
-    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+    async def open(self, account: str, secrets: Mapping[str, str], memory: Memory) -> Link:
         if secrets and not all(secrets.get(name) for name in SECRETS):
             raise SignInRefused(f"{account} is not signed in to MangaDex")
         client = new_client(timeout_s=self._settings.timeout_s, certificates=self._certificates)

@@ -207,6 +207,19 @@ def run_fetch(
     _show([report], document=report.values, as_json=as_json, check=check)
 
 
+@app.command("shelf")
+def run_shelf(
+    *,
+    items: Annotated[int, typer.Option(min=1_000, help="How many items the library has.")] = 1_000_000,
+    rounds: Annotated[int, typer.Option(min=5, help="How often each page is read.")] = 40,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure pages and filters of a large library beside the bare query, and ingest into it."""
+    report = _measure_shelf(items=items, rounds=rounds)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
 @app.command("all")
 def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
     """Run every benchmark at its default size."""
@@ -223,6 +236,7 @@ def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
         _measure_listen(),
         _measure_contents(),
         _measure_fetch(),
+        _measure_shelf(),
     ]
     document = {report.name: report.values for report in reports}
     _show(reports, document=document, as_json=as_json, check=check)
@@ -319,6 +333,13 @@ def _measure_fetch(
 
     sizes = FetchSizes(file_mib=file_mib, large_mib=large_mib, small_files=small_files, rounds=rounds)
     return run_quickly(measure_fetch(sizes))
+
+
+def _measure_shelf(*, items: int = 1_000_000, rounds: int = 40) -> Report:
+    from headgate.dev.bench.library.shelf import ShelfSizes, measure_shelf
+    from headgate.dev.bench.measuring import run_quickly
+
+    return run_quickly(measure_shelf(ShelfSizes(items=items, rounds=rounds)))
 
 
 def _show(reports: list[Report], *, document: object, as_json: bool, check: bool) -> None:

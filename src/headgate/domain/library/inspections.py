@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
@@ -61,6 +62,7 @@ class ItemFile:
     blob_id: UUID | None = None
     sha256: bytes | None = None
     object_name: str = ""
+    stored_at: datetime | None = None
 
     @property
     def number(self) -> int:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 Lens = Literal["documents", "photos", "everything"]
+
+UNPLACED: Final = -1
+"""The position of a message whose platform has none to give; intake allots one by its key."""
 
 
 @dataclass(frozen=True, order=True)
@@ -65,15 +69,24 @@ class Message:
 
 @dataclass(frozen=True)
 class Head:
-    """The newest position that the platform reports; `position` is None for an empty stream."""
+    """The newest message that the platform reports; `position` is None for an empty stream.
+
+    Where positions are allotted it is None as well, and `key` names the newest message.
+    """
 
     position: int | None
     sent_at: datetime | None = None
+    key: str = ""
+    bookmark: str = ""
+    """Where reading back from the newest message begins; empty where a reading without one does the same."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """An answer to a reading: messages, the range it proves, and where to go on."""
+    """An answer to a reading: messages, the range it proves, and where to go on.
+
+    Where positions are allotted it proves nothing by itself: intake tells by the keys that it knows.
+    """
 
     messages: tuple[Message, ...]
     proven: Span
@@ -82,6 +95,10 @@ class Page:
     """The hole that was asked for holds nothing more."""
     unreadable: tuple[str, ...] = ()
     """Keys of messages that are there but cannot be parsed; each is covered and becomes a miss."""
+    edited: tuple[str, ...] = ()
+    """Keys of older messages that were edited, where the platform tells it as an event of its own."""
+    deleted: tuple[str, ...] = ()
+    """Keys of older messages that were deleted, told in the same way."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +107,23 @@ class LiveEvent:
 
     `proven` is None where the platform's events are only hints, and where this one proves nothing. `message`
     is None for a deletion, and for a message that cannot be parsed: `key` names it.
+
+    Where positions are allotted, events follow each other without a gap within a connection, unless a `gap`
+    says otherwise. A `mark` is of no stream: it is stored once everything before it is. `channels` is of
+    no stream, too: a channel of the account is new, renamed or gone, so they are to be listed again.
     """
 
-    kind: Literal["message", "edit", "delete", "disconnect"]
+    kind: Literal["message", "edit", "delete", "gap", "mark", "channels", "disconnect"]
     stream: str = ""
     message: Message | None = None
     key: str = ""
     proven: Span | None = None
+    bookmark: str = ""
+    """Of a gap, and of a message where the platform tells it: what lies before is read back from here."""
+    memory: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Of a mark: what the connector wants to know when it is opened again."""
+
+    @property
+    def message_key(self) -> str:
+        """Which message it is about."""
+        return self.key if self.message is None else self.message.key

@@ -32,6 +32,8 @@ class ReadFacts:
     """The oldest position at which something was found."""
     messages_read: int
     checked_at: datetime | None
+    allotted: bool
+    """Positions are reserved for more messages than there are: their number says nothing."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,15 @@ def progress_of(facts: ReadFacts) -> Progress:
     return Progress(
         messages_read=facts.messages_read,
         share=_share(facts),
-        complete=facts.head is not None
-        and facts.covered > 0
-        and facts.covered == facts.head + 1 - facts.floor,
+        complete=_is_complete(facts),
         complete_from=facts.last_start,
         complete_to=None if last_end is None else last_end - 1,
         as_of=facts.checked_at,
     )
+
+
+def _is_complete(facts: ReadFacts) -> bool:
+    return facts.head is not None and facts.covered > 0 and facts.covered == facts.head + 1 - facts.floor
 
 
 def _share(facts: ReadFacts) -> float | None:
@@ -69,6 +73,8 @@ def _share(facts: ReadFacts) -> float | None:
         return None
     if facts.covered == 0:
         return 0.0
+    if facts.allotted:
+        return 1.0 if _is_complete(facts) else None
     start = _beginning(facts, facts.head)
     if start is None:
         return None

@@ -90,13 +90,15 @@ class ChannelRules:
         are always asked for through `documents`, pictures too: whether a picture that was sent as a file
         counts as a photo differs between platforms, so a filter for pictures only uses both lenses.
         A filter for pictures and other files reads everything: one call instead of two.
+        Where other files are downloaded, photos are read although filters reject them: they become covers.
         """
-        filters = [each.filter for each in (self.base, *self.topics.values()) if each.filter is not None]
+        on = [(each.filter, each.fetch) for each in (self.base, *self.topics.values()) if each.filter]
+        keeps_pictures = any(by.may_keep_pictures() for by, _ in on)
         wanted: set[Lens] = {"documents"}
-        if any(by.may_keep_pictures() for by in filters):
+        if keeps_pictures or any(fetch.what == "all" and by.may_keep_others() for by, fetch in on):
             wanted.add("photos")
-        mixed = "photos" in wanted and any(by.may_keep_others() for by in filters)
-        if mixed or any(by.link_patterns for by in filters) or not wanted <= set(offered):
+        mixed = keeps_pictures and any(by.may_keep_others() for by, _ in on)
+        if mixed or any(by.link_patterns for by, _ in on) or not wanted <= set(offered):
             return ("everything",)
         return tuple(sorted(wanted))
 

@@ -27,6 +27,13 @@ ON_DELETE_CHOICES: dict[OnDelete, str] = {
 """What a message leaves behind that is deleted on its platform."""
 
 
+def freed_text(freed_bytes: int) -> str:
+    """Say what deleting files frees, and when."""
+    if not freed_bytes:
+        return "Nothing becomes free: no file was stored, or other items have the same content."
+    return f"{size_text(freed_bytes)} become free within two days."
+
+
 def fetch_text(rule: FetchRule) -> str:
     """Say what is downloaded of what is kept."""
     limit = f" Limit: {size_text(rule.max_bytes)}." if rule.max_bytes and rule.what != "none" else ""

@@ -28,8 +28,8 @@ REMEDIES: dict[InspectionState, str] = {
     "encrypted": "Look for the password in the message, then download and unpack it yourself.",
     "hostile": "The file is kept as it is. Unpack it only if you trust its author.",
     "incomplete": "Headgate looks again when another volume is stored.",
-    "truncated": "Fetch the file again; if that does not help, it was posted incomplete.",
-    "damaged": "Fetch the file again; if that does not help, it was posted damaged.",
+    "truncated": "It was downloaded completely, so it was posted this way. Look for another copy.",
+    "damaged": "It was downloaded completely, so it was posted damaged. Look for another copy.",
     "unsupported": "Download it and unpack it with the program that made it.",
     "unreadable": "The file is kept. Download it and unpack it with care.",
 }

@@ -55,6 +55,7 @@ TRIGGERS = {
     "person": "by hand",
     "test": "as a test",
     "remainder": "to send the rest of another run",
+    "library": "from the library",
 }
 """How a run was started."""
 

@@ -32,7 +32,7 @@ from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.storage.blobs.store import ObjectDamaged, ObjectMissing, StoreAway
 from headgate.storage.catalogue.items import get_item
-from headgate.storage.catalogue.sets import note_evidence, touch_items
+from headgate.storage.catalogue.sets import note_evidence, reassemble_items
 from headgate.storage.database import Database, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.library import inspections
@@ -44,7 +44,7 @@ from headgate.storage.streams.streams import lock_stream
 
 KIND = "inspect"
 AT_ONCE = 4
-"""Over all workers: more would wait for the sandbox in the slots of scans."""
+"""Over all workers: more would only wait for the sandbox."""
 
 
 class InspectionRows:
@@ -104,7 +104,7 @@ class Inspector:
             parse_key=UUID,
             handle=self.inspect,
             rows=InspectionRows(),
-            runner="bulk",
+            runner="inspect",
             concurrency=AT_ONCE,
         )
 
@@ -157,7 +157,7 @@ class Inspector:
         async with database.transaction() as tx:
             await lock_stream(tx, wish.channel_id)
             if await inspections.note_proof(tx, wish.seen, proven_total=proof.total):
-                await touch_items(tx, [wish.seen.item_id], now=now)
+                await reassemble_items(tx, [wish.seen.item_id], now=now)
                 await note_evidence(tx, wish.channel_id, proof.evidence, now=now)
 
     @asynccontextmanager

@@ -23,20 +23,23 @@ class PictureBlobs:
 
     @asynccontextmanager
     async def store(
-        self, item_id: UUID, files: Sequence[PreviewFile]
+        self, owner_id: UUID, files: Sequence[PreviewFile]
     ) -> AsyncGenerator[tuple[NewPicture, ...], None]:
-        """Store the files; the block commits what refers to them, and then their spools go."""
+        """Store the files; the block commits what refers to them, and then their spools go.
+
+        Nobody else stores pictures for the same owner meanwhile.
+        """
         async with AsyncExitStack() as stack:
-            spools = [await self._spool(stack, item_id, file) for file in files]
+            spools = [await self._spool(stack, owner_id, file) for file in files]
             blobs = await self.writer.store_all(spools)
             yield tuple(
                 NewPicture(file.width_px, file.height_px, file.media_type, blob.id)
                 for file, blob in zip(files, blobs, strict=True)
             )
 
-    async def _spool(self, stack: AsyncExitStack, item_id: UUID, file: PreviewFile) -> Spool:
+    async def _spool(self, stack: AsyncExitStack, owner_id: UUID, file: PreviewFile) -> Spool:
         content = await asyncio.to_thread(file.path.read_bytes)
-        spool = await self.spools.open(f"picture/{item_id}/{file.path.name}", version="")
+        spool = await self.spools.open(f"picture/{owner_id}/{file.path.name}", version="")
         # A picture is made again sooner than what a crash left of it is trusted.
         stack.push_async_callback(spool.discard)
         if spool.length:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from headgate.ingest.contents import archives
 from headgate.ingest.contents.archives import Archives
 from headgate.ingest.inspecting import previews
 from headgate.ingest.inspecting.covers import CoverFinder
+from headgate.ingest.inspecting.group_covers import CoverUploads
 from headgate.ingest.inspecting.inspect import Inspector
 from headgate.ingest.inspecting.local_files import LocalFiles
 from headgate.ingest.inspecting.picture_blobs import PictureBlobs
@@ -16,7 +19,7 @@ from headgate.ingest.inspecting.previews import PreviewMaker
 from headgate.ingest.inspecting.scratch import FOLDER, Scratch
 from headgate.ingest.sandbox.pool import Sandbox
 from headgate.kernel.clock import Clock
-from headgate.storage.blobs.opening import Files
+from headgate.storage.blobs.opening import Files, claim_store
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class ContentReader:
     files: LocalFiles
     archives: Archives
     inspector: Inspector
+    covers: CoverUploads
 
     async def close(self) -> None:
         """End the subprocesses and remove what they wrote."""
@@ -41,6 +45,20 @@ def build_reader(files: Files, data_dir: Path, *, clock: Clock) -> ContentReader
     scratch = Scratch(data_dir / FOLDER)
     local = LocalFiles(files.store, scratch)
     looking = Archives(sandbox)
-    covers = CoverFinder(local, looking, PreviewMaker(sandbox))
-    inspector = Inspector(clock, local, looking, covers, PictureBlobs(files.writer, files.spools))
-    return ContentReader(sandbox, scratch, local, looking, inspector)
+    previews_of, pictures = PreviewMaker(sandbox), PictureBlobs(files.writer, files.spools)
+    inspector = Inspector(clock, local, looking, CoverFinder(local, looking, previews_of), pictures)
+    return ContentReader(
+        sandbox, scratch, local, looking, inspector, CoverUploads(previews_of, pictures, scratch)
+    )
+
+
+@asynccontextmanager
+async def opened_reader(files: Files, data_dir: Path, *, clock: Clock) -> AsyncGenerator[ContentReader, None]:
+    """Have what a command needs to read and store files, in a store that is checked first."""
+    await files.store.check()
+    await claim_store(files.database, files.store, fresh_id=files.ids.new())
+    reader = build_reader(files, data_dir, clock=clock)
+    try:
+        yield reader
+    finally:
+        await reader.close()

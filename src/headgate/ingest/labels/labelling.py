@@ -21,6 +21,7 @@ from headgate.kernel.clock import Clock
 from headgate.storage.database import Database, Tx
 from headgate.storage.labels import labels, queue, rules
 from headgate.storage.labels.queue import QueuedBatch, Sweep
+from headgate.storage.search.queue import note_due
 
 KIND = "label"
 BATCH = 500
@@ -75,6 +76,9 @@ class Labelling:
             item_ids = await labels.hold_items(tx, list(batch.texts))
             used = [(item_id, label) for item_id in item_ids for label in found[item_id] if label.used]
             await labels.write_found(tx, item_ids, used, rules_version=batch.rules_version)
+            if batch.queued:
+                # Their captions may have changed, whatever the rules read in them.
+                await note_due(tx, item_ids, ())
             if await queue.has_more(tx, job.key):
                 await enqueue(tx, [Wake(KIND, str(job.key), PRIORITY)])
 

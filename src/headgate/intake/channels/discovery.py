@@ -59,7 +59,14 @@ async def follow(tx: Tx, found: Sequence[FoundChannel], whose: Whose, *, ids: Id
     """
     await intake_settings.lock_settings(tx)
     streams = [
-        Found(channel.key, channel.title, channel.parent, channel.continues, channel.topics)
+        Found(
+            channel.key,
+            channel.title,
+            channel.parent,
+            channel.continues,
+            channel.topics,
+            channel.parent_title,
+        )
         for channel in {channel.key: channel for channel in found}.values()
     ]
     followed = await follow_streams(tx, streams, whose, ids=ids, now=now)

@@ -28,6 +28,7 @@ from headgate.storage.channels.judging import Judging, NewVerdict, StaleSighting
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.listings import listings
+from headgate.storage.shelf.touched import queue_files
 from headgate.storage.streams import streams
 
 KIND = "judge"
@@ -118,8 +119,9 @@ async def _judge_batch(
         await publish(tx, Event("items"))
     # Listings have no files, and their posts are no content; the statements know.
     judged_ids = [old.id for old in stale]
-    await wish_files(tx, channel_id, rules, judged_ids, now=now)
-    await withdraw_files(tx, rules, judged_ids)
+    wished = await wish_files(tx, channel_id, rules, judged_ids, now=now)
+    if wished + await withdraw_files(tx, rules, judged_ids):
+        await queue_files(tx, judged_ids)
     return sum(old.verdict != new.verdict for old, new in pairs)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from headgate.catalogue.files import fetch_items
+from headgate.catalogue.files import retry_items
 from headgate.domain.errors import NotFound, UserError
 from headgate.domain.words.frequency import FrequencyChoice, chosen_tier
 from headgate.intake.streams.head_checks import DISABLED, PERSON, refusal
@@ -21,7 +21,7 @@ from headgate.jobs.wake import cancel, enqueue
 from headgate.kernel.ids import Ids
 from headgate.storage import events
 from headgate.storage.catalogue.items import get_item
-from headgate.storage.catalogue.sets import touch_items
+from headgate.storage.catalogue.sets import reassemble_items
 from headgate.storage.channels import intake_settings, requests
 from headgate.storage.channels.requests import Holdings, RequestedStream, ScanWish, Trigger
 from headgate.storage.database import Tx
@@ -68,8 +68,8 @@ async def retry_set(tx: Tx, item_id: UUID, *, ids: Ids, now: datetime) -> None:
     if item is None:
         raise NotFound("There is no such item.", remedy="It may be a part of another set by now.")
     await ask_scan(tx, item.channel_id, ScanWish(), ids=ids, now=now)
-    await fetch_items(tx, [item_id], now=now)
-    await touch_items(tx, [item_id], now=now)
+    await retry_items(tx, [item_id], now=now)
+    await reassemble_items(tx, [item_id], now=now)
 
 
 async def reset_scan(tx: Tx, channel_id: UUID, wish: ScanWish, *, ids: Ids, now: datetime) -> AskedScan:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from headgate.domain.errors import Malformed, UserError
 from headgate.kernel.masking import MASK, mask_addresses
-from headgate.lanes.links import Secrets
+from headgate.lanes.account_memory import Secrets
 from headgate.storage.database import Database, Tx
 from headgate.storage.secrets import delete_secret, fingerprint, get_secret, list_secrets, put_secret
 

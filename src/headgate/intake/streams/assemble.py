@@ -16,6 +16,7 @@ from headgate.catalogue.making import make_items
 from headgate.catalogue.set_plan import PlannedItem, judge_completeness, plan_items
 from headgate.domain.library.assembly import MAX_VOLUMES
 from headgate.domain.library.completeness import SetState
+from headgate.domain.library.name_keys import name_key
 from headgate.domain.streams.filters import KEPT
 from headgate.domain.streams.rules import ChannelRules
 from headgate.intake.channels.rules import RulesCache
@@ -242,7 +243,9 @@ def _item(plan: PlannedItem, item_id: UUID) -> NewItem:
         id=item_id,
         content_key=f"set:{item_id}" if plan.is_set else plan.content_key,
         kind=plan.kind,
+        type=plan.type,
         title=plan.title,
+        name_key=name_key(plan.title),
         size_bytes=plan.size_bytes,
         sent_at=plan.sent_at,
     )

@@ -26,6 +26,7 @@ from headgate.domain.streams.schedule import (
     stream_tier,
 )
 from headgate.intake.channels.rules import RulesCache
+from headgate.intake.streams.placing import place_heads
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -232,6 +233,8 @@ class HeadChecker:
         rules = await self.rules.get_many(tx, [stream.channel_id for stream in handled])
         await streams.lock_streams(tx, [stream.channel_id for stream in handled])
         await streams.set_lenses(tx, _new_lenses(handled, rules, check.manifest))
+        if check.manifest.positions == "allotted":
+            heads = await place_heads(tx, heads)
         await streams.raise_heads(tx, heads, now=now)
         checked = await streams.check_streams(tx, list(heads), now=now)
         decisions = self._decide(check, handled, checked)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
@@ -21,11 +21,13 @@ from headgate.domain.streams.schedule import Tier
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.streams.accept import accept_messages, count_covered
 from headgate.intake.streams.deletions import delete_messages
+from headgate.intake.streams.placing import place_live
 from headgate.intake.streams.rereads import edit_window_s
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
 from headgate.lanes.links import AccountRef, Links
+from headgate.storage.channels.account_memory import save_memory
 from headgate.storage.channels.channels import find_streams
 from headgate.storage.channels.discovery import APART_S, ask_discovery, list_unknown
 from headgate.storage.database import Database, Tx
@@ -44,6 +46,7 @@ SIGN_S = 30.0
 STRANGERS_S = 60.0
 WRITE_TRIES = 5
 """So often a channel's events are tried; then they are left to a reading."""
+OF_NO_STREAM = frozenset({"mark", "channels"})
 READ_AFTER_S = 2.0
 """How soon after the settle margin a stream is read: long enough for a burst to be one reading."""
 
@@ -66,6 +69,8 @@ class LiveIntake:
     _dropped: dict[str, int] = field(default_factory=dict[str, int])
     """The newest message of each stream that was heard and not taken in."""
     _failures: dict[UUID, int] = field(default_factory=dict[UUID, int])
+    _continuous: set[str] = field(default_factory=set[str])
+    """Streams of which this connection has told everything since an event that was taken in."""
 
     async def run(self, links: Links) -> None:
         """Listen until the connection ends, whatever ends it.
@@ -88,6 +93,7 @@ class LiveIntake:
         All in one transaction: until it is stored, the last sign of life tells when the gap began.
         """
         knobs, now = self.rules.knobs, self.clock.now()
+        self._continuous.clear()
         async with self.database.transaction() as tx:
             await self._bring_forward(tx)
             await ask_rereads(
@@ -169,6 +175,7 @@ class LiveIntake:
         left = events
         try:
             left = await self._write(events)
+            await self._remember(marks_before(events, left))
         finally:
             if left:
                 self._waiting = left + self._waiting
@@ -177,9 +184,14 @@ class LiveIntake:
 
     async def _write(self, events: list[LiveEvent]) -> list[LiveEvent]:
         """Write each channel by itself; returns the events of those that failed."""
-        await self._find({event.stream for event in events})
+        if any(event.kind == "channels" for event in events):
+            async with self.database.transaction() as tx:
+                await ask_discovery(tx, self.account.id, now=self.clock.now(), apart_s=APART_S)
+        await self._find({event.stream for event in events if event.kind not in OF_NO_STREAM})
         by_channel: dict[UUID, list[LiveEvent]] = {}
         for event in events:
+            if event.kind in OF_NO_STREAM:
+                continue
             if channel_id := self._channels.get(event.stream):
                 by_channel.setdefault(channel_id, []).append(event)
             else:
@@ -188,7 +200,13 @@ class LiveIntake:
         for channel_id in sorted(by_channel):
             if not await self._write_channel(channel_id, by_channel[channel_id]):
                 failed.add(by_channel[channel_id][0].stream)
-        return [event for event in events if event.stream in failed]
+        return left_over(events, failed)
+
+    async def _remember(self, marks: Mapping[str, str]) -> None:
+        """Store what the connector wants to know when it is opened again."""
+        if marks:
+            async with self.database.transaction() as tx:
+                await save_memory(tx, self.account.id, marks)
 
     async def _write_channel(self, channel_id: UUID, events: Sequence[LiveEvent]) -> bool:
         try:
@@ -204,7 +222,9 @@ class LiveIntake:
                 return False
             accepted = False
         self._failures.pop(channel_id, None)
-        if not accepted:
+        if accepted:
+            self._continuous.add(events[0].stream)
+        else:
             for event in events:
                 self._drop(event)
         return True
@@ -228,13 +248,14 @@ class LiveIntake:
 
     def _drop(self, event: LiveEvent) -> None:
         """Forget an event that is not to be taken in now; no later proof may cover its message."""
+        self._continuous.discard(event.stream)
         if event.message is not None:
             position = event.message.position
             self._dropped[event.stream] = max(position, self._dropped.get(event.stream, position))
 
     def _spans(self, events: Sequence[LiveEvent]) -> list[Span]:
         """Return what events prove, without what lies below a message that was dropped."""
-        lowest = max(self._dropped.get(event.stream, -1) for event in events) + 1
+        lowest = max((self._dropped.get(event.stream, -1) for event in events), default=-1) + 1
         spans = [event.proven for event in events if event.proven is not None]
         return [Span(max(span.start, lowest), span.end) for span in spans if span.end > lowest]
 
@@ -247,6 +268,10 @@ class LiveIntake:
             self._channels.pop(events[0].stream, None)
         if locked is None or not rules.enabled:
             return False
+        head = None
+        if self.manifest.positions == "allotted":
+            continuous = events[0].stream in self._continuous
+            events, head = await place_live(tx, channel_id, events, head=locked.head, continuous=continuous)
         messages = [event.message for event in events if event.message is not None]
         spans = self._spans(events)
         await accept_messages(
@@ -261,10 +286,30 @@ class LiveIntake:
         )
         await streams.cover(tx, channel_id, lens="everything", spans=spans)
         newest = max((message.position for message in messages), default=None)
-        await streams.raise_head(tx, channel_id, head=newest, now=now)
+        await streams.raise_head(tx, channel_id, head=newest if head is None else head, now=now)
         settled = timedelta(seconds=self.manifest.settle_margin_s + READ_AFTER_S)
         await streams.wake_if_behind(tx, channel_id, due_at=now + settled)
         return True
+
+
+def left_over(events: Sequence[LiveEvent], failed: Collection[str]) -> list[LiveEvent]:
+    """Return the events of streams that failed, and the marks that come after any of them."""
+    left: list[LiveEvent] = []
+    for event in events:
+        if event.stream in failed if event.kind != "mark" else left:
+            left.append(event)
+    return left
+
+
+def marks_before(events: Sequence[LiveEvent], left: Sequence[LiveEvent]) -> dict[str, str]:
+    """Return what the marks say that only stored events come before."""
+    kept = {id(event) for event in left}
+    memory: dict[str, str] = {}
+    for event in events:
+        if id(event) in kept:
+            break
+        memory.update(event.memory)
+    return memory
 
 
 def _unreadable(events: Sequence[LiveEvent]) -> list[str]:

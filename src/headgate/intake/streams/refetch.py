@@ -13,6 +13,7 @@ from headgate.domain.text import is_stand_in
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.streams.accept import accept_messages
 from headgate.intake.streams.deletions import delete_messages
+from headgate.intake.streams.placing import place_known
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.lanes.links import AccountRef, Links
@@ -110,6 +111,10 @@ class SingleMessages:
             return fetched
         if not rules.enabled:
             return NobodyCan()
+        await streams.lock_stream(tx, channel_id)
+        message = await place_known(tx, channel_id, message)
+        if message is None:
+            return fetched
         accepted = await accept_messages(
             tx, channel_id, [message], rules=rules, ids=self.ids, now=now, seen_at=fetched.began_at
         )

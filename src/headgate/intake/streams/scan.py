@@ -23,12 +23,15 @@ from headgate.domain.errors import (
 from headgate.domain.retry import RetryPolicy
 from headgate.domain.streams.coverage import Hole, Tip, what_is_left
 from headgate.domain.streams.messages import Page, Span
+from headgate.domain.streams.placing import next_head
 from headgate.domain.streams.schedule import JITTER, DueReason, Reason
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.streams.accept import accept_messages, count_covered
 from headgate.intake.streams.after_scan import AfterScan
+from headgate.intake.streams.deletions import delete_messages
 from headgate.intake.streams.head_checks import DISABLED, PERSON, UNKNOWN_BOUND
 from headgate.intake.streams.head_checks import KIND as CHECK
+from headgate.intake.streams.placing import place_on_page
 from headgate.intake.streams.scan_attempt import (
     HeldScan,
     ScanAttempt,
@@ -47,6 +50,7 @@ from headgate.kernel.randomness import Randomness
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.database import Tx
 from headgate.storage.streams import scans, streams, watches
+from headgate.storage.streams.rechecks import ask_rechecks
 from headgate.storage.streams.scans import Scan, Step
 
 KIND = "scan"
@@ -208,6 +212,11 @@ class Scanner:
 
     async def _accept(self, tx: Tx, held: HeldScan, attempt: ScanAttempt, hole: Hole, page: Page) -> None:
         scan, now = held.scan, held.now
+        if self.links.manifest(scan.platform).positions == "allotted":
+            if attempt.bound == UNKNOWN_BOUND:
+                await self._open_gap(tx, held)
+                return
+            page = await place_on_page(tx, scan.channel_id, page, hole=hole.span)
         accepted = await accept_messages(
             tx,
             scan.channel_id,
@@ -218,6 +227,9 @@ class Scanner:
             seen_at=attempt.began_at,
             unreadable=page.unreadable,
         )
+        await ask_rechecks(tx, scan.channel_id, page.edited, reason="edited", due_at=now, now=now)
+        if page.deleted:
+            await delete_messages(tx, scan.channel_id, page.deleted, rules=held.rules, now=now)
         if attempt.scan.failures:
             await watches.close_breaker(tx, channel_id=scan.channel_id, account_id=attempt.account.id)
         step = Step(pages=1, items=accepted.new_kept, read_calls=1)
@@ -234,6 +246,12 @@ class Scanner:
             step = replace(step, messages=counted, span=page.proven)
             await self._judge_proof(tx, held, attempt, hole, page.proven, step)
 
+    async def _open_gap(self, tx: Tx, held: HeldScan) -> None:
+        """Read back from the newest message, whatever that is: no head told whether it is known."""
+        head = next_head(held.stream.head)
+        await streams.raise_head(tx, held.scan.channel_id, head=head, now=held.now)
+        await self._read_on(tx, held, Step(pages=1, read_calls=1), bound=head + 1)
+
     async def _cover(self, tx: Tx, held: HeldScan, hole: Hole, page: Page) -> int:
         """Add what the page proves; returns how many of its messages its lens had not read yet."""
         channel_id, proven = held.scan.channel_id, page.proven
@@ -242,8 +260,10 @@ class Scanner:
             tx, channel_id, held.stream, list(covered.values()), lens=hole.lens, now=held.now
         )
         await streams.cover(tx, channel_id, lens=hole.lens, spans=[proven])
-        if hole.bookmark or page.bookmark:
-            await streams.move_bookmark(tx, channel_id, lens=hole.lens, proven=proven, bookmark=page.bookmark)
+        # Below a hole that was read to its end another one may begin, with a bookmark of its own.
+        bookmark = page.bookmark if proven.start > hole.span.start else ""
+        if hole.bookmark or bookmark:
+            await streams.move_bookmark(tx, channel_id, lens=hole.lens, proven=proven, bookmark=bookmark)
         return counted
 
     async def _judge_proof(

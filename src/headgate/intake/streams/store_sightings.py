@@ -30,6 +30,7 @@ from headgate.storage.database import Tx
 from headgate.storage.errors import Refused
 from headgate.storage.events import Event, publish
 from headgate.storage.listings.news import NOTIFY
+from headgate.storage.shelf.touched import queue_files, touch_albums
 from headgate.storage.streams import misses
 
 Place = tuple[str, str]
@@ -60,7 +61,16 @@ async def store_sightings(
     known = {_place(each): each for each in await list_known(tx, channel_id, message_keys)}
     seen = await _recognise_volumes(tx, channel_id, seen, known)
     asking = [sighting for sighting in seen if _asks_for_item(sighting, known.get(_place(sighting)))]
-    made = await _make(tx, channel_id, asking, known, silent_keys=silent_keys, ids=ids, now=now)
+    made = await _make(
+        tx,
+        channel_id,
+        asking,
+        known,
+        silent_keys=silent_keys,
+        in_albums=any(message.album for message in messages),
+        ids=ids,
+        now=now,
+    )
     if made is None:
         await enqueue(tx, [Wake("ingest", str(channel_id))])
         asking, made = [], Made()
@@ -76,6 +86,7 @@ async def store_sightings(
     await touch_buckets(tx, channel_id, _left_sets(seen, known), now=now)
     await _resolve_misses(tx, channel_id, [sighting for sighting in asking if _place(sighting) in known])
     # Settings or the message may have changed since it was last seen, and nothing else would notice.
+    touch_albums(tx, {(channel_id, message.album) for message in messages if message.album})
     changed = _items_to_look_at(seen, known).union(made.known_ids)
     shown = await show_items(tx, sorted(changed))
     if rules is not None:
@@ -94,6 +105,7 @@ async def _make(
     known: Mapping[Place, KnownSighting],
     *,
     silent_keys: Container[str],
+    in_albums: bool,
     ids: Ids,
     now: datetime,
 ) -> Made | None:
@@ -104,7 +116,9 @@ async def _make(
         return Made()
     try:
         async with tx.attempt():
-            return await make_items(tx, channel_id, asking, silent_keys=silent_keys, ids=ids, now=now)
+            return await make_items(
+                tx, channel_id, asking, silent_keys=silent_keys, in_albums=in_albums, ids=ids, now=now
+            )
     except Refused:
         return None
 
@@ -177,6 +191,7 @@ async def _wish(
     changed = [before.id for each, before in pairs if before is not None and _may_differ(each, before)]
     await wish_files(tx, channel_id, rules, [*fresh, *changed], now=now)
     await withdraw_files(tx, rules, changed)
+    await queue_files(tx, changed)
 
 
 def _may_differ(seen: NewSighting, known: KnownSighting) -> bool:

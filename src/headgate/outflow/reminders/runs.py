@@ -221,6 +221,11 @@ async def make_remainder_run(
 
 
 def _check_successor(old: OldRun, account: SendingAccount) -> None:
+    if old.trigger == "library":
+        raise UserError(
+            "This run sends a thing of the library, which another account may have to send in another way.",
+            remedy="Cancel it, and send the thing again from the other account.",
+        )
     if old.account_id == account.id:
         raise UserError(
             f"{account.name} already sends this run.", remedy="Choose another account for the rest."

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
+from uuid import UUID
 
-from headgate.connectors.protocol import DedupeWindow, Link, Part
-from headgate.domain.errors import AccountTrouble, Gone, RateLimited, WorkError
+from headgate.connectors.protocol import DedupeWindow, Link
+from headgate.domain.errors import AccountTrouble, Gone, Malformed, RateLimited, WorkError
 from headgate.domain.pacing import Permit
-from headgate.domain.reminders.templates import Values, fill
 from headgate.kernel.randomness import Randomness
+from headgate.outflow.sending.contents import part_of
 from headgate.outflow.sending.message_sender import (
     RETRY,
     MessageSender,
@@ -28,7 +29,7 @@ from headgate.outflow.sending.message_sender import (
     unsent,
 )
 from headgate.outflow.sending.permits import PermitPool
-from headgate.outflow.sending.preparing import Group, Preparing
+from headgate.outflow.sending.preparing import Group, Preparing, group_shares
 from headgate.outflow.sending.rounds import JobRounds
 from headgate.outflow.sending.uploads import UploadCache
 from headgate.storage.database import Database, to_the_end
@@ -101,13 +102,7 @@ class SendBatch:
     def load(self, shares: Sequence[Share]) -> None:
         """Take the messages of this batch; groups that were begun come first."""
         self._loaded_at_s = self.sender.clock.monotonic()
-        groups: dict[int, Group] = {}
-        for share in shares:
-            if share.delivery not in groups:
-                wait_s = max(share.settles_in_s or 0.0, share.retry_in_s or 0.0)
-                groups[share.delivery] = Group(deque(), self._loaded_at_s + wait_s)
-            groups[share.delivery].shares.append(share)
-        self._waiting.extend(groups.values())
+        self._waiting.extend(group_shares(shares, loaded_at_s=self._loaded_at_s))
 
     async def send(self) -> None:
         """Send until the batch is over; then wait for pending sends and store their results."""
@@ -148,7 +143,7 @@ class SendBatch:
     def _pick(self) -> list[Group]:
         """Return the groups whose next message may go now or in a moment, ordered by when it may."""
         now_s = self._now_s()
-        self._open = [group for group in self._open if group.shares]
+        self._queue_late_groups(now_s)
         while len(self._open) < self.groups_at_once and (group := self._next_waiting(now_s)):
             self._open.append(group)
         unwritten = {(result.delivery, result.number) for result in self._results}
@@ -160,6 +155,13 @@ class SendBatch:
             and group.next.place not in unwritten
         ]
         return sorted(ready, key=lambda group: group.ready_at_s)
+
+    def _queue_late_groups(self, now_s: float) -> None:
+        """Put groups that must wait long back into the queue, so that others get their places."""
+        begun = [group for group in self._open if group.shares]
+        late = [each for each in begun if not each.in_flight and each.ready_at_s > now_s + MAX_WAIT_S]
+        self._waiting.extendleft(reversed(late))
+        self._open = [group for group in begun if group not in late]
 
     def _next_waiting(self, now_s: float) -> Group | None:
         """Take the next group off the queue; one that must wait does not hold up those behind it."""
@@ -262,7 +264,9 @@ class SendBatch:
                 await self.keeper.run(self.uploads.upload(media_id))
             except WorkError as error:
                 if error.retryable and not isinstance(error, RateLimited | LeaseLost):
-                    raise
+                    if self.run.trigger != "library":
+                        raise
+                    error = await self._count_failed_upload(ready, media_id, error)
                 self._halt(error)
                 break
         for group in ready:
@@ -270,6 +274,16 @@ class SendBatch:
             if self.refused and group.next.doubtful:
                 await self._search_history(group)
         return not self._stopped
+
+    async def _count_failed_upload(
+        self, ready: Sequence[Group], media_id: UUID, error: WorkError
+    ) -> WorkError:
+        """Count a try for the message; one bad file must not hold up the other runs of its account."""
+        share = next(group.next for group in ready if group.next.media_id == media_id)
+        delay_s = RETRY.delay_s(share.attempts + 1)
+        async with self.database.autocommit() as tx:
+            await sending.put_off_part(tx, self.run.id, share, error=str(error), retry_s=delay_s)
+        return error if share.attempts + 1 < RETRY.max_attempts else Malformed(str(error))
 
     async def _get_permits(self, ends_at_s: float) -> bool:
         """Get permits; the batch ends if it is late and has none, or if the pace says so."""
@@ -293,7 +307,7 @@ class SendBatch:
         share = group.next
         pending = PendingSend(
             share=share,
-            part=self._part(share),
+            part=part_of(self.run, share, handle=self._handle(share)),
             permit=permit,
             last=len(group.shares) == 1,
             fresh_upload=share.media_id is None or self.uploads.is_fresh(share.media_id),
@@ -303,18 +317,8 @@ class SendBatch:
         self._last_due_s = max(self._last_due_s, permit.due_at_s)
         self._pending[asyncio.create_task(self.sender.send(self.link, pending))] = (group, pending)
 
-    def _part(self, share: Share) -> Part:
-        # Use the start of the delivery, so that every repeat of a message has the same text.
-        values = Values.at(
-            share.started_at,
-            zone=self.run.zone,
-            group=share.target_title,
-            account=self.run.account_name,
-            number=share.delivery,
-            total=self.run.total,
-        )
-        media = "" if share.media_id is None else self.uploads.handle(share.media_id)
-        return Part(fill(share.text, values), media)
+    def _handle(self, share: Share) -> str:
+        return "" if share.media_id is None else self.uploads.handle(share.media_id)
 
     async def _write(self, marks: Sequence[Mark]) -> set[tuple[int, int]]:
         """Write results and marks in one statement, which also renews the lease."""

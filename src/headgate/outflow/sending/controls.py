@@ -10,10 +10,12 @@ from headgate.domain.errors import NotFound, UserError
 from headgate.domain.reminders.run_results import DeliveryState, RunState
 from headgate.domain.reminders.windows import Stretch
 from headgate.domain.words.waiting import FOR_ITS_TURN, PAUSED, for_window
-from headgate.outflow.sending.endings import Circumstances, end_run, window_of
+from headgate.outflow.sending.endings import Circumstances, changed, end_run, window_of
 from headgate.outflow.sending.resting import wake_sender
 from headgate.storage.database import Tx
-from headgate.storage.events import Event, publish
+from headgate.storage.errors import Refused
+from headgate.storage.events import publish
+from headgate.storage.library_sends import requests
 from headgate.storage.sending import run_controls, run_overview, sending
 from headgate.storage.sending.run_overview import RunLine
 from headgate.storage.sending.sending import DueRun
@@ -26,7 +28,7 @@ async def pause(tx: Tx, run_id: UUID) -> None:
     run = await _locked(tx, run_id)
     if not await run_controls.pause_run(tx, run_id, reason=PAUSED):
         raise _refusal(run, "paused")
-    await publish(tx, Event("runs"))
+    await publish(tx, changed(run))
 
 
 async def resume(tx: Tx, run_id: UUID, *, now: datetime) -> None:
@@ -54,7 +56,7 @@ async def cancel(tx: Tx, run_id: UUID, *, now: datetime) -> None:
         await end_run(tx, replace(run, state="cancelled"), Circumstances(), now=now)
     else:
         await _wake(tx, run)
-    await publish(tx, Event("runs"))
+    await publish(tx, changed(run))
 
 
 async def retry(
@@ -93,7 +95,7 @@ async def resolve(tx: Tx, run_id: UUID, delivery: int, *, arrived: bool, now: da
         )
     await sending.complete_deliveries(tx, run_id, now=now)
     if run.state in ACTIVE:
-        await publish(tx, Event("runs"))
+        await publish(tx, changed(run))
     elif await sending.count_open(tx, run_id):
         await _go_on(tx, run, window_of(run).stretch(now), now=now)
     else:
@@ -128,8 +130,21 @@ async def _go_on(tx: Tx, run: DueRun, stretch: Stretch, *, now: datetime) -> Non
         )
     reason = FOR_ITS_TURN if stretch.opens_at <= now else for_window(stretch.opens_at, run.zone)
     await run_controls.reopen_run(tx, run.id, stretch, reason=reason, now=now)
+    if run.trigger == "library":
+        await _reopen_request(tx, run)
     await _wake(tx, run)
-    await publish(tx, Event("runs"))
+    await publish(tx, changed(run))
+
+
+async def _reopen_request(tx: Tx, run: DueRun) -> None:
+    """Open the request of a run again; a newer one for the same thing and target goes before it."""
+    try:
+        await requests.reopen_request(tx, run.id)
+    except Refused as error:
+        raise UserError(
+            f"“{run.title}” is being sent to this target by a newer request.",
+            remedy="Wait for that one, or cancel it.",
+        ) from error
 
 
 async def _wake(tx: Tx, run: DueRun) -> None:

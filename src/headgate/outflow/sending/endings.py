@@ -19,10 +19,13 @@ from headgate.domain.reminders.windows import Window, minute_text
 from headgate.domain.words.waiting import for_window
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
+from headgate.storage.library_sends import requests
 from headgate.storage.sending import sending
 from headgate.storage.sending.sending import DueRun, ErrorCount, SenderRow
 
 FIRED = "reminder.fired"
+SENDS_CHANGED = Event("sends")
+"""A thing of the library is on its way, was sent, or was not."""
 _EVEN = timedelta(minutes=2)
 """A lane that was busy until so shortly before the close was busy until the close."""
 _LONG = timedelta(minutes=10)
@@ -90,10 +93,17 @@ async def end_run(
         )
     )
     await sending.end_run(tx, run.id, state=state, summary=text, now=now)
-    await publish(tx, Event("runs"))
-    if run.trigger != "test" and not announced:
+    await publish(tx, changed(run))
+    if run.trigger == "library":
+        await requests.settle_request(tx, run.id, now=now)
+    elif run.trigger != "test" and not announced:
         await publish(tx, fired(run.id, run.title, state, tally))
     return state
+
+
+def changed(run: DueRun) -> Event:
+    """Return what makes the pages that show a run look again."""
+    return SENDS_CHANGED if run.trigger == "library" else Event("runs")
 
 
 def _counts(errors: Sequence[ErrorCount]) -> dict[str, int]:

@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from headgate.connectors.protocol import DedupeWindow, Link, Part, Sent
-from headgate.domain.errors import AccountTrouble, Ambiguous, Gone, Malformed, RateLimited, WorkError
+from headgate.domain.errors import (
+    AccountTrouble,
+    Ambiguous,
+    Gone,
+    Malformed,
+    RateLimited,
+    SlowMode,
+    WorkError,
+)
 from headgate.domain.pacing import HORIZON_S, MAX_GRACE_S, Permit, PermitVoid
 from headgate.domain.retry import RetryPolicy
 from headgate.kernel.clock import Clock
@@ -146,7 +154,7 @@ class MessageSender:
         task = cast("asyncio.Task[Any]", asyncio.current_task())
         self._calls[task] = ends_s, pending
         try:
-            return await link.send(pending.share.target_key, pending.part, key=pending.share.key)
+            return await _deliver(link, pending.share, pending.part)
         except asyncio.CancelledError:
             # Pass on a cancellation that came from elsewhere.
             if pending.overdue and task.uncancel() == 0:
@@ -180,6 +188,8 @@ class MessageSender:
         if isinstance(error, RateLimited):
             await self.lanes.signal_limit(pending.permit, retry_after_s=error.retry_after_s)
             return SendOutcome(unsent(share, error=str(error)), error)
+        if isinstance(error, SlowMode):
+            return SendOutcome(unsent(share, error=str(error), retry_s=error.retry_after_s))
         if isinstance(error, AccountTrouble):
             return SendOutcome(unsent(share, error=str(error)), error)
         if isinstance(error, Ambiguous):
@@ -191,6 +201,14 @@ class MessageSender:
             delay_s = RETRY.delay_s(attempts)
             return SendOutcome(unsent(share, error=str(error), attempts=attempts, retry_s=delay_s))
         return SendOutcome(lost(share, str(error)))
+
+
+async def _deliver(link: Link, share: Share, part: Part) -> Sent:
+    if share.forward_key:
+        return await link.forward(
+            share.forward_stream, message_key=share.forward_key, target=share.target_key, key=share.key
+        )
+    return await link.send(share.target_key, part, key=share.key)
 
 
 async def search_history(links: Links, account: AccountRef, share: Share, *, last: bool) -> Result:

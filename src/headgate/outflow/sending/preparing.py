@@ -33,6 +33,17 @@ class Group:
         return self.shares[0]
 
 
+def group_shares(shares: Sequence[Share], *, loaded_at_s: float) -> list[Group]:
+    """Return messages by target, each ready when its first message may go."""
+    groups: dict[int, Group] = {}
+    for share in shares:
+        if share.delivery not in groups:
+            wait_s = max(share.settles_in_s or 0.0, share.retry_in_s or 0.0)
+            groups[share.delivery] = Group(deque(), loaded_at_s + wait_s)
+        groups[share.delivery].shares.append(share)
+    return list(groups.values())
+
+
 @dataclass(frozen=True)
 class Preparation:
     """Which targets are prepared, and which cannot be; or that the pace asks to come back later."""

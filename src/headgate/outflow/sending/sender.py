@@ -24,15 +24,23 @@ from headgate.kernel.randomness import Randomness
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
 from headgate.outflow.sending.batch import MAX_PACE_S, SendBatch
-from headgate.outflow.sending.endings import Circumstances, close_window, end_run, was_saturated
+from headgate.outflow.sending.endings import (
+    SENDS_CHANGED,
+    Circumstances,
+    changed,
+    close_window,
+    end_run,
+    was_saturated,
+)
 from headgate.outflow.sending.message_sender import SETTLE_S, MessageSender, search_history
 from headgate.outflow.sending.permits import PermitPool
 from headgate.outflow.sending.preparing import Preparing
 from headgate.outflow.sending.resting import SEND, later, rest, wake_sender
 from headgate.outflow.sending.rounds import JobRounds, RoundWriter
 from headgate.outflow.sending.uploads import UploadCache
+from headgate.storage.blobs.store import BlobStore
 from headgate.storage.database import Database, Tx
-from headgate.storage.events import Event, publish
+from headgate.storage.events import publish
 from headgate.storage.jobs.leases import LeaseKeeper, take_lease
 from headgate.storage.lanes import lanes as lane_rows
 from headgate.storage.sending import sending
@@ -85,6 +93,7 @@ class Sender:
     clock: Clock
     ids: Ids
     randomness: Randomness
+    store: BlobStore
     groups_at_once: int = 3
     at_once: int = 32
     _prepared: dict[UUID, tuple[object, set[str]]] = field(
@@ -171,6 +180,8 @@ class Sender:
             run = opened[0] if opened and active else None
             shares: Sequence[Share] = ()
             if run is not None and await sending.begin_batch(tx, run.id, now=now):
+                if run.trigger == "library":
+                    await publish(tx, SENDS_CHANGED)
                 shares = await sending.list_shares(tx, run.id, limit=LOADED, settle_s=SETTLE_S, now=now)
             in_flight = await sending.count_in_flight(tx, account.id, settle_s=SETTLE_S)
         closes = [other.closes_at for other in due if other.closes_at and other.closes_at > now]
@@ -260,7 +271,7 @@ class Sender:
         if opened is not link:
             known = set[str]()
             self._prepared[account.id] = (link, known)
-        uploads = UploadCache(account, self.links, database, self.clock)
+        uploads = UploadCache(account, self.links, database, self.clock, self.store)
         await uploads.load(share.media_id for share in plan.shares if share.media_id is not None)
         at_once = plan.sender.group_concurrency or self.groups_at_once
         return SendBatch(
@@ -311,7 +322,7 @@ class Sender:
             await end_run(tx, replace(run, limit_signals=limits), Circumstances(), now=now)
         elif run.state == "running" and batch is not None and batch.ready_in_s:
             await sending.put_off(tx, run.id, due_at=later(self.clock, batch.ready_in_s))
-        await publish(tx, Event("runs"))
+        await publish(tx, changed(run))
 
     async def _note(self, tx: Tx, batch: SendBatch, *, now: datetime) -> None:
         if batch.limits:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.errors import Gone
+from headgate.connectors.protocol import OutgoingFile
+from headgate.domain.errors import Gone, Malformed
+from headgate.domain.words.times import size_text
 from headgate.kernel.clock import Clock
 from headgate.lanes.links import AccountRef, Links
+from headgate.storage.blobs.store import BlobStore, ObjectDamaged, ObjectMissing
 from headgate.storage.database import Database
-from headgate.storage.sending import sending
-from headgate.storage.sending.sending import Uploaded
+from headgate.storage.sending import uploads
+from headgate.storage.sending.uploads import MediaContent, Uploaded
 
 RENEW_BEFORE = timedelta(minutes=5)
 """Renew a handle that expires within this time, or in the second half of a shorter life."""
+NOT_STORED = "the file to be sent is not stored any more"
 
 
 @dataclass
@@ -26,6 +30,7 @@ class UploadCache:
     links: Links
     database: Database
     clock: Clock
+    store: BlobStore
     _handles: dict[UUID, Uploaded] = field(default_factory=dict[UUID, Uploaded])
     _fresh: set[UUID] = field(default_factory=set[UUID])
 
@@ -34,7 +39,7 @@ class UploadCache:
         wanted = sorted(set(media_ids))
         if wanted:
             async with self.database.autocommit() as tx:
-                self._handles = await sending.list_uploads(tx, self.account.id, wanted)
+                self._handles = await uploads.list_uploads(tx, self.account.id, wanted)
 
     def missing(self, media_ids: Iterable[UUID | None]) -> list[UUID]:
         """Return which of the files must be uploaded before they can be sent."""
@@ -51,16 +56,35 @@ class UploadCache:
     async def upload(self, media_id: UUID) -> None:
         """Upload a file and keep its handle for everybody."""
         async with self.database.autocommit() as tx:
-            media = await sending.get_media_content(tx, media_id)
-        if media is None:
-            raise Gone("the file to be sent is not there any more")
+            media = await uploads.get_content(tx, media_id)
+        if media is None or (media.content is None and not media.object_name):
+            raise Gone(NOT_STORED)
+        file = self._outgoing(media)
         async with self.links.call(self.account, "upload") as link:
-            handle = await link.upload(media.name, media.mime_type, media.content)
+            handle = await link.upload(file)
         uploaded = Uploaded(media_id, handle.handle, self.clock.now(), handle.expires_at)
         async with self.database.autocommit() as tx:
-            await sending.put_upload(tx, self.account.id, uploaded)
+            await uploads.put_upload(tx, self.account.id, uploaded)
         self._handles[media_id] = uploaded
         self._fresh.add(media_id)
+
+    def _outgoing(self, media: MediaContent) -> OutgoingFile:
+        """Return what to upload; refuse what the platform does not take before reading it."""
+        limit = self.links.manifest(self.account.platform).upload_max_bytes
+        if media.size_bytes > limit:
+            size = size_text(media.size_bytes)
+            raise Malformed(f"{media.name} has {size}, and the platform takes {size_text(limit)} at most")
+        if media.content is not None:
+            return OutgoingFile.of(media.name, media.mime_type, media.content)
+        return OutgoingFile(media.name, media.mime_type, media.size_bytes, lambda: self._read(media))
+
+    async def _read(self, media: MediaContent) -> AsyncIterator[bytes]:
+        start, end = media.offset_bytes, media.offset_bytes + media.size_bytes
+        try:
+            async for chunk in self.store.read(media.object_name, start=start, end=end):
+                yield chunk
+        except (ObjectMissing, ObjectDamaged) as error:
+            raise Gone(NOT_STORED) from error
 
     def handle(self, media_id: UUID) -> str:
         return self._handles[media_id].handle
@@ -75,4 +99,4 @@ class UploadCache:
         self._fresh.discard(media_id)
         if known is not None:
             async with self.database.autocommit() as tx:
-                await sending.forget_upload(tx, self.account.id, known)
+                await uploads.forget_upload(tx, self.account.id, known)

@@ -91,11 +91,6 @@ async def list_older_items(tx: Tx, *, below: LibraryCursor, pattern: str | None,
     return await tx.all(Item, Q["list_older_items"], pattern=pattern, limit=limit, **vars(below))
 
 
-async def list_newest_items(tx: Tx, *, down_to: LibraryCursor, pattern: str | None, limit: int) -> list[Item]:
-    """Return items from the newest down to a place, that place included."""
-    return await tx.all(Item, Q["list_newest_items"], pattern=pattern, limit=limit, **vars(down_to))
-
-
 async def get_item(tx: Tx, item_id: UUID) -> KnownItem | None:
     return await tx.one(KnownItem, Q["get_item"], id=item_id)
 

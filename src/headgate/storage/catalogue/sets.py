@@ -17,6 +17,7 @@ from headgate.storage.catalogue.sightings import NewItem
 from headgate.storage.database import Tx
 from headgate.storage.labels import labels
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import touch_items, touch_leaving
 
 Q = load_queries(__name__)
 
@@ -205,14 +206,15 @@ async def list_totals(tx: Tx, item_ids: Collection[UUID]) -> dict[UUID, int]:
     return dict(await tx.all(_Total, Q["list_totals"], item_ids=sorted(item_ids))) if item_ids else {}
 
 
-async def touch_items(tx: Tx, item_ids: Sequence[UUID], *, now: datetime) -> None:
+async def reassemble_items(tx: Tx, item_ids: Sequence[UUID], *, now: datetime) -> None:
     """Have the volumes of items assembled anew; the caller has the stream's lock."""
     if item_ids:
-        await tx.execute(Q["touch_items"], item_ids=list(item_ids), now=now)
+        await tx.execute(Q["reassemble_items"], item_ids=list(item_ids), now=now)
 
 
 async def place_volumes(tx: Tx, volumes: Sequence[PlacedVolume]) -> None:
     if volumes:
+        touch_items(tx, [place.item_id for place in volumes if place.item_id])
         await tx.execute(Q["place_volumes"], **columns(PlacedVolume._fields, volumes))
 
 
@@ -232,6 +234,7 @@ async def release_strangers(
 
 
 async def update_items(tx: Tx, items: Sequence[NewItem]) -> int:
+    touch_items(tx, [item.id for item in items])
     return await tx.execute(Q["update_items"], **columns(NewItem._fields, items)) if items else 0
 
 
@@ -244,11 +247,13 @@ async def save_sets(tx: Tx, sets: Sequence[ItemSet]) -> int:
         {name: _plain(getattr(each, name)) for name in names} | {"missing": list(each.missing)}
         for each in sets
     ]
+    touch_items(tx, [each.item_id for each in sets])
     return await tx.execute(Q["save_sets"], sets=Jsonb(rows))
 
 
 async def delete_sets(tx: Tx, item_ids: Sequence[UUID]) -> None:
     if item_ids:
+        touch_items(tx, item_ids)
         await tx.execute(Q["delete_sets"], item_ids=list(item_ids))
 
 
@@ -269,6 +274,8 @@ async def merge_items(tx: Tx, merged: Mapping[UUID, UUID]) -> None:
     if merged:
         await tx.value(Q["merge_items"], old_ids=list(merged), item_ids=list(merged.values()))
         await labels.hand_over(tx, merged)
+        await touch_leaving(tx, list(merged))
+        touch_items(tx, merged.values())
         await tx.execute(Q["delete_items"], item_ids=list(merged))
 
 
@@ -296,6 +303,7 @@ async def list_files_of(tx: Tx, item_ids: Sequence[UUID]) -> list[SetFile]:
 
 async def dismiss(tx: Tx, item_id: UUID, *, now: datetime) -> bool:
     """Note that a person has seen a set's problem; false if there is none."""
+    touch_items(tx, [item_id])
     return await tx.execute(Q["dismiss"], item_id=item_id, now=now) == 1
 
 

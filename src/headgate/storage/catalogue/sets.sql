@@ -98,7 +98,7 @@ from item_set where item_id = any(%(item_ids)s::uuid[])
 select item_id, proven_total as total from inspection
 where item_id = any(%(item_ids)s::uuid[]) and proven_total is not null
 
--- name: touch_items
+-- name: reassemble_items
 -- Something new is known of the volumes of items. The caller has the stream's lock.
 insert into volume_bucket as b (channel_id, volume_key, author_key, due_at, changed_from, changed_to)
 select s.channel_id, coalesce(c.volume_key, s.volume_key), coalesce(c.author_key, s.author_key), %(now)s,
@@ -131,12 +131,15 @@ select volume_key, author_key, position from released where assembled
 
 -- name: update_items
 -- What a set is called, and how large it is, follows its volumes.
-update item i set content_key = n.content_key, kind = n.kind, title = n.title, size_bytes = n.size_bytes, sent_at = n.sent_at
-from unnest(%(id)s::uuid[], %(content_key)s::text[], %(kind)s::text[], %(title)s::text[], %(size_bytes)s::bigint[],
-            %(sent_at)s::timestamptz[]) as n (id, content_key, kind, title, size_bytes, sent_at)
+update item i
+set content_key = n.content_key, kind = n.kind, type = n.type, title = n.title, name_key = n.name_key,
+    size_bytes = n.size_bytes, sent_at = n.sent_at
+from unnest(%(id)s::uuid[], %(content_key)s::text[], %(kind)s::text[], %(type)s::text[], %(title)s::text[],
+            %(name_key)s::text[], %(size_bytes)s::bigint[], %(sent_at)s::timestamptz[])
+    as n (id, content_key, kind, type, title, name_key, size_bytes, sent_at)
 where i.id = n.id and i.removed_at is null
-  and (i.content_key, i.kind, i.title, i.size_bytes, i.sent_at)
-    is distinct from (n.content_key, n.kind, n.title, n.size_bytes, n.sent_at)
+  and (i.content_key, i.kind, i.type, i.title, i.name_key, i.size_bytes, i.sent_at)
+    is distinct from (n.content_key, n.kind, n.type, n.title, n.name_key, n.size_bytes, n.sent_at)
   -- A file that left its set is known by its content again, unless another item has taken that place.
   and not exists (select from item o where o.channel_id = i.channel_id and o.content_key = n.content_key and o.id <> i.id)
 
@@ -189,8 +192,28 @@ with merged as materialized (
     update item_alias a set item_id = m.item_id from merged m where a.item_id = m.old_id
 ), led_on as (
     insert into item_alias (old_id, item_id) select old_id, item_id from merged order by old_id
+), grouped as (
+    -- The set is where its volumes were, unless it is in a group of its own; what a person did goes before.
+    update item i set group_id = g.group_id, grouped_by = g.grouped_by
+    from (select distinct on (m.item_id) m.item_id, o.group_id, o.grouped_by
+          from merged m join item o on o.id = m.old_id where o.group_id is not null
+          order by m.item_id, o.grouped_by = 'person' desc, o.id) as g
+    where i.id = g.item_id and (i.group_id is null or (g.grouped_by = 'person' and i.grouped_by <> 'person'))
+), excluded_too as (
+    insert into group_exclusion (item_id, group_id)
+    select m.item_id, x.group_id from merged m join group_exclusion x on x.item_id = m.old_id order by 1, 2
+    on conflict do nothing
 ), chosen as (
     update volume_choice c set item_id = m.item_id from merged m where c.item_id = m.old_id
+), sent_on as (
+    -- What was to be sent on is sent as a whole, once.
+    update send_request q set item_id = m.item_id
+    from merged m
+    where q.item_id = m.old_id and q.state = 'waiting'
+      and not exists (select from send_request o where o.item_id = m.item_id and o.target_id = q.target_id
+                      and o.state in ('waiting', 'queued', 'uncertain'))
+      and not exists (select from send_request o join merged p on p.old_id = o.item_id and p.item_id = m.item_id
+                      where o.target_id = q.target_id and o.state = 'waiting' and o.id < q.id)
 ), told as (
     -- Of several that one user was told of, one speaks for the set.
     update notification n set item_id = m.item_id, subject = 'item:' || m.item_id

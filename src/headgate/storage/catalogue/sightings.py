@@ -8,9 +8,11 @@ from typing import NamedTuple
 from uuid import UUID
 
 from headgate.domain.library.completeness import AMBIGUOUS_NEWS_AFTER
+from headgate.domain.library.name_keys import name_key
 from headgate.storage.arrays import columns
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import touch_items, touch_new
 
 Q = load_queries(__name__)
 
@@ -99,7 +101,9 @@ class NewItem(NamedTuple):
     id: UUID
     content_key: str
     kind: str
+    type: str
     title: str
+    name_key: str
     size_bytes: int
     sent_at: datetime
 
@@ -114,6 +118,11 @@ class NewItems(NamedTuple):
 class _Found(NamedTuple):
     content_key: str
     id: UUID
+
+
+class _Renamed(NamedTuple):
+    id: UUID
+    title: str
 
 
 async def list_known(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> list[KnownSighting]:
@@ -172,7 +181,14 @@ async def mark_deleted(tx: Tx, channel_id: UUID, message_keys: Sequence[str], *,
 
 async def rename_posts(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> int:
     """Let the items of posts follow their titles; returns how many did."""
-    return await tx.execute(Q["rename_posts"], channel_id=channel_id, message_keys=list(message_keys))
+    renamed = dict(
+        await tx.all(_Renamed, Q["rename_posts"], channel_id=channel_id, message_keys=list(message_keys))
+    )
+    if renamed:
+        keys = [name_key(title) for title in renamed.values()]
+        await tx.execute(Q["write_name_keys"], ids=list(renamed), name_keys=keys)
+        touch_items(tx, renamed)
+    return len(renamed)
 
 
 async def list_waiting_channels(tx: Tx, *, limit: int, rested_since: datetime) -> list[str]:
@@ -190,12 +206,16 @@ async def insert_items(
     *,
     silent_ids: Sequence[UUID] = (),
     later_ids: Sequence[UUID] = (),
+    in_albums: bool = True,
     now: datetime,
 ) -> NewItems:
     """Make the items that are not there; if some are news, wake `NOTIFY` for the channel.
 
-    Those in `silent_ids` notify no one, those in `later_ids` only after a while.
+    Those in `silent_ids` notify no one, those in `later_ids` only after a while. Without `in_albums`, none of
+    them was posted in an album.
     """
+    touch = touch_items if in_albums else touch_new
+    touch(tx, [item.id for item in items])
     made = await tx.one(
         NewItems,
         Q["insert_items"],
@@ -220,3 +240,4 @@ async def find_items(tx: Tx, channel_id: UUID, content_keys: Sequence[str]) -> d
 async def link_items(tx: Tx, *, sighting_ids: Sequence[UUID], item_ids: Sequence[UUID]) -> None:
     """Give each sighting its item."""
     await tx.execute(Q["link_items"], sighting_ids=list(sighting_ids), item_ids=list(item_ids))
+    touch_items(tx, item_ids)

@@ -202,12 +202,12 @@ cross join lateral (
 -- once that began; where nobody does, the first condition is all that is looked at. Few titles have even the first word
 -- of a search, and to look for one word costs little.
 with made as (
-    insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
-    select n.id, %(channel_id)s, n.content_key, n.kind, n.title, n.size_bytes, n.sent_at, %(now)s
+    insert into item (id, channel_id, content_key, kind, type, title, name_key, size_bytes, sent_at, caught_at)
+    select n.id, %(channel_id)s, n.content_key, n.kind, n.type, n.title, n.name_key, n.size_bytes, n.sent_at, %(now)s
     from unnest(
-        %(id)s::uuid[], %(content_key)s::text[], %(kind)s::text[], %(title)s::text[], %(size_bytes)s::bigint[],
-        %(sent_at)s::timestamptz[]
-    ) as n (id, content_key, kind, title, size_bytes, sent_at)
+        %(id)s::uuid[], %(content_key)s::text[], %(kind)s::text[], %(type)s::text[], %(title)s::text[],
+        %(name_key)s::text[], %(size_bytes)s::bigint[], %(sent_at)s::timestamptz[]
+    ) as n (id, content_key, kind, type, title, name_key, size_bytes, sent_at)
     order by n.content_key collate "C"
     on conflict (channel_id, content_key) do nothing
     returning id, sent_at, title
@@ -248,3 +248,9 @@ update item i set title = s.file_name
 from sighting s
 where s.channel_id = %(channel_id)s and s.message_key = any(%(message_keys)s) and s.attachment_key = 'entry'
   and i.id = s.item_id and i.kind = 'post' and s.file_name <> '' and i.title <> s.file_name
+returning i.id, i.title
+
+-- name: write_name_keys
+-- How renamed items are sorted.
+update item i set name_key = n.name_key
+from unnest(%(ids)s::uuid[], %(name_keys)s::text[]) as n (id, name_key) where i.id = n.id

@@ -22,11 +22,11 @@ returning key
 update account set discover_at = %(due_at)s, discovered_at = %(now)s where id = %(account_id)s and discover_at is null
 
 -- name: list_watched_parents
--- Which of these hold channels that the account watches.
+-- Which of these the account watches, or hold channels that it watches.
 select p.key from channel p
 where p.platform = %(platform)s and p.scope = %(scope)s and p.key = any(%(keys)s::text[])
   and exists (select from channel c join watch w on w.channel_id = c.id
-              where c.parent_id = p.id and w.account_id = %(account_id)s)
+              where p.id in (c.id, c.parent_id) and w.account_id = %(account_id)s)
 
 -- name: list_removed
 -- Which of these a person has removed.

@@ -24,6 +24,7 @@ class Found:
     parent: str = ""
     continued: str = ""
     topics: tuple[str, ...] = ()
+    parent_title: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,15 @@ async def list_followed(tx: Tx, keys: Sequence[str], whose: Whose) -> list[Follo
 async def _relate(
     tx: Tx, found: Sequence[Found], home: dict[str, Any], *, ids: Ids, now: datetime
 ) -> list[UUID]:
-    parents = sorted({one.parent for one in found if one.parent})
-    await tx.execute(Q["insert_parents"], ids=[ids.new() for _ in parents], keys=parents, now=now, **home)
+    parents = {one.parent: one.parent_title or one.parent for one in found if one.parent}
+    await tx.execute(
+        Q["insert_parents"],
+        ids=[ids.new() for _ in parents],
+        keys=list(parents),
+        titles=list(parents.values()),
+        now=now,
+        **home,
+    )
     return await tx.column(
         Q["relate_channels"],
         keys=[one.key for one in found],

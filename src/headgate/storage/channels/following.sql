@@ -10,12 +10,14 @@ set title = excluded.title, kind = case channel.kind when 'parent' then 'stream'
 where channel.title <> excluded.title or channel.kind = 'parent'
 
 -- name: insert_parents
--- Parents that are no channels of their own.
+-- Parents that are no channels of their own; a known one keeps everything but its title.
 insert into channel (id, platform, key, scope, kind, title, created_at)
-select p.id, %(platform)s, p.key, %(scope)s, 'parent', p.key, %(now)s
-from unnest(%(ids)s::uuid[], %(keys)s::text[]) as p (id, key)
+select p.id, %(platform)s, p.key, %(scope)s, 'parent', p.title, %(now)s
+from unnest(%(ids)s::uuid[], %(keys)s::text[], %(titles)s::text[]) as p (id, key, title)
 order by p.key
-on conflict (platform, key, scope) do nothing
+on conflict (platform, key, scope) do update
+set title = excluded.title
+where channel.kind = 'parent' and channel.title <> excluded.title
 
 -- name: relate_channels
 -- Under which parent each stands now, and which channel it goes on from; returns those whose parent changed,

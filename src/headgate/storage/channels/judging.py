@@ -9,6 +9,7 @@ from uuid import UUID
 
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import touch_items
 
 Q = load_queries(__name__)
 
@@ -100,7 +101,7 @@ async def show_items_of(tx: Tx, sighting_ids: Sequence[UUID]) -> int:
     if not sighting_ids:
         return 0
     item_ids = await tx.column(Q["lock_items"], ids=list(sighting_ids))
-    return await tx.execute(Q["show_items"], item_ids=item_ids) if item_ids else 0
+    return await _show(tx, item_ids)
 
 
 async def show_items(tx: Tx, item_ids: Sequence[UUID]) -> int:
@@ -108,7 +109,12 @@ async def show_items(tx: Tx, item_ids: Sequence[UUID]) -> int:
     if not item_ids:
         return 0
     await tx.column(Q["lock_known_items"], item_ids=list(item_ids))
-    return await tx.execute(Q["show_items"], item_ids=list(item_ids))
+    return await _show(tx, item_ids)
+
+
+async def _show(tx: Tx, item_ids: Sequence[UUID]) -> int:
+    touch_items(tx, item_ids)
+    return await tx.execute(Q["show_items"], item_ids=list(item_ids)) if item_ids else 0
 
 
 async def note_progress(tx: Tx, channel_id: UUID, *, judged: int, changed: int) -> None:

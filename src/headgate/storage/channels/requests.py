@@ -10,6 +10,7 @@ from uuid import UUID
 
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import clear_channels
 
 Q = load_queries(__name__)
 
@@ -159,6 +160,7 @@ async def delete_channels(tx: Tx, channel_ids: Sequence[UUID], *, now: datetime)
     """Delete channels and everything that hangs on them; returns how many there were."""
     await tx.execute(Q["take_time"])
     await tx.execute(Q["remember_removed"], channel_ids=list(channel_ids), now=now)
+    await clear_channels(tx, channel_ids)
     await tx.execute(Q["delete_sightings"], channel_ids=list(channel_ids))
     return await tx.execute(Q["delete_channels"], channel_ids=list(channel_ids))
 

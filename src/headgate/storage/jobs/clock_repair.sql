@@ -82,6 +82,12 @@ with streams as (
     where greatest(due_at, served_at) > %(now)s
 ), slots as (
     update fetch_slot set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
+), requests as (
+    update send_request set due_at = headgate_moved(due_at, %(now)s, %(step)s),
+        verify_at = headgate_moved(verify_at, %(now)s, %(step)s)
+    where greatest(due_at, verify_at) > %(now)s
+), send_rules as (
+    update send_rule set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
 ), doomed as (
     update doomed_object set delete_at = headgate_moved(delete_at, %(now)s, %(step)s) where delete_at > %(now)s
 )

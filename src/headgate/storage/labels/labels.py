@@ -14,6 +14,7 @@ from headgate.storage.arrays import columns
 from headgate.storage.database import Tx
 from headgate.storage.labels.queue import MAX_ALBUM
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import queue_items, queue_label, touch_items
 
 Q = load_queries(__name__)
 
@@ -100,7 +101,9 @@ async def hold_items(tx: Tx, item_ids: Sequence[UUID]) -> list[UUID]:
 
 async def lock_items(tx: Tx, item_ids: Sequence[UUID]) -> list[UUID]:
     """Take items for a person's change; returns those that are there."""
-    return await tx.column(Q["lock_items"], item_ids=list(item_ids))
+    locked: list[UUID] = await tx.column(Q["lock_items"], item_ids=list(item_ids))
+    touch_items(tx, locked)
+    return locked
 
 
 async def write_found(
@@ -113,9 +116,10 @@ async def write_found(
     ]
     fields = columns(_NewLabel._fields, rows) if rows else {}
     empty: dict[str, list[str]] = {name: [] for name in _NewLabel._fields}
-    await tx.execute(
+    changed = await tx.column(
         Q["write_found"], labelled_ids=list(item_ids), rules_version=rules_version, **(empty | fields)
     )
+    await queue_items(tx, changed)
 
 
 async def clear_creators(tx: Tx, item_ids: Sequence[UUID]) -> None:
@@ -172,8 +176,10 @@ async def is_known(tx: Tx, kind: LabelKind, key: str) -> bool:
 async def rename(tx: Tx, kind: LabelKind, *, key: str, to: str) -> None:
     """Let what counts as one name count as another from now on; the caller holds the rules."""
     await tx.execute(Q["rename"], kind=kind, key=key, to_key=label_key(to), name=to)
+    await queue_label(tx, kind, [key, label_key(to)])
 
 
 async def restore_name(tx: Tx, kind: LabelKind, *, key: str) -> bool:
     """Undo a renaming; false if there is none."""
+    await queue_label(tx, kind, [key])
     return await tx.execute(Q["restore_name"], kind=kind, key=key) == 1

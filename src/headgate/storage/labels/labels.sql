@@ -41,7 +41,7 @@ select id from item where id = any(%(item_ids)s::uuid[]) order by id for no key 
 
 -- name: write_found
 -- What rules read takes the place of what they read before; what people said is left alone, and only what changed is
--- written.
+-- written. Returns the items that have other labels now.
 with labelled as (
     select id from unnest(%(labelled_ids)s::uuid[]) as i (id)
 ), found as (
@@ -53,16 +53,20 @@ with labelled as (
     where l.item_id = i.id and l.source = 'rule' and not exists (
         select from found f where f.item_id = l.item_id and f.kind = l.kind and f.key = l.key
     )
+    returning l.item_id
 ), written as (
     insert into item_label as l (item_id, kind, source, key, name, rule)
     select f.item_id, f.kind, 'rule', f.key, f.name, f.rule from found f order by f.item_id, f.kind, f.key
     on conflict (item_id, kind, source, key) do update set name = excluded.name, rule = excluded.rule
     where (l.name, l.rule) is distinct from (excluded.name, excluded.rule)
+    returning l.item_id
+), noted as (
+    insert into labelled_item as l (item_id, rules_version)
+    select i.id, %(rules_version)s from labelled i order by i.id
+    on conflict (item_id) do update set rules_version = excluded.rules_version
+    where l.rules_version <> excluded.rules_version
 )
-insert into labelled_item as l (item_id, rules_version)
-select i.id, %(rules_version)s from labelled i order by i.id
-on conflict (item_id) do update set rules_version = excluded.rules_version
-where l.rules_version <> excluded.rules_version
+select item_id from gone union select item_id from written
 
 -- name: clear_creators
 -- A person says something else, or nothing any more.

@@ -12,6 +12,7 @@ from headgate.domain.library.inspections import FileState
 from headgate.storage.database import Tx
 from headgate.storage.library.fetch_lines import line_up
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import queue_files
 
 Q = load_queries(__name__)
 
@@ -74,6 +75,7 @@ async def list_covered_items(tx: Tx, sighting_ids: Sequence[UUID]) -> list[UUID]
 async def want_covers(tx: Tx, sighting_ids: Sequence[UUID], *, now: datetime) -> None:
     """Make photos wanted that are to be pictures of items."""
     if sighting_ids and await tx.execute(Q["want_covers"], ids=list(sighting_ids), now=now):
+        await queue_files(tx, sighting_ids)
         await line_up(tx, sighting_ids, now=now)
 
 

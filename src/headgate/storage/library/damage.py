@@ -12,6 +12,7 @@ from headgate.storage.database import Database
 from headgate.storage.library.fetch_lines import line_up
 from headgate.storage.library.inspections import note_inspection
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import queue_items
 
 Q = load_queries(__name__)
 
@@ -44,9 +45,10 @@ async def condemn_blobs(database: Database, blob_ids: Sequence[UUID], *, now: da
         await tx.column(Q["wait_for_references"], ids=list(blob_ids))
     async with database.transaction() as tx:
         wanted = await tx.all(_Wanted, Q["want_again"], ids=list(blob_ids))
-        pictured: list[UUID] = await tx.column(Q["list_pictured"], ids=list(blob_ids))
+        pictured: list[UUID] = await tx.column(Q["forget_pictures"], ids=list(blob_ids))
+        lost: list[UUID | None] = await tx.column(Q["list_lost"], ids=list(blob_ids))
         items = [file.item_id for file in wanted if file.item_id is not None]
         await note_inspection(tx, [*items, *pictured], now)
+        await queue_items(tx, {*items, *pictured, *(item for item in lost if item is not None)})
         await line_up(tx, [file.sighting_id for file in wanted], now=now)
-        lost = await tx.value(Q["count_lost"], ids=list(blob_ids))
-    return Condemned(len(wanted), lost)
+    return Condemned(len(wanted), len(lost))

@@ -13,10 +13,16 @@ update item_file f set state = 'wanted', blob_id = null, stored_at = null, due_a
 from locked where f.sighting_id = locked.sighting_id
 returning f.sighting_id, locked.item_id
 
--- name: count_lost
--- Files whose message is gone; they keep the damaged content, which another copy of it repairs.
-select count(*) from item_file where blob_id = any(%(ids)s::uuid[])
+-- name: list_lost
+-- The items of files whose message is gone, one for each file; they keep the damaged content, which another copy repairs.
+select s.item_id from item_file f join sighting s on s.id = f.sighting_id where f.blob_id = any(%(ids)s::uuid[])
 
--- name: list_pictured
--- Items whose picture is damaged; the next look at their files makes it again.
-select distinct item_id from picture where blob_id = any(%(ids)s::uuid[])
+-- name: forget_pictures
+-- Items whose picture is damaged: the next look at their files makes it again, also in the place of one that a person set.
+with locked as (
+    select i.item_id from inspection i
+    where i.item_id in (select item_id from picture where blob_id = any(%(ids)s::uuid[]))
+    order by i.item_id for update
+)
+update inspection i set picture_key = '', picture_source = '' from locked where i.item_id = locked.item_id
+returning i.item_id

@@ -14,6 +14,7 @@ from headgate.storage.library.covers import list_covered_items
 from headgate.storage.library.fetch_lines import LEASE_S, FetchFile, line_up
 from headgate.storage.library.inspections import note_inspection
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import queue_files, queue_items, queue_messages
 
 Q = load_queries(__name__)
 
@@ -59,6 +60,7 @@ async def complete_files(tx: Tx, blobs: Mapping[UUID, UUID], *, now: datetime) -
     ids = list(blobs)
     await tx.execute(Q["complete_files"], ids=ids, blob_ids=list(blobs.values()), now=now)
     items: list[UUID] = await tx.column(Q["list_items"], ids=ids)
+    await queue_items(tx, items)
     await note_inspection(tx, [*items, *await list_covered_items(tx, ids)], now)
 
 
@@ -80,6 +82,7 @@ async def release_files(
         spool_until=now + SPOOL_HELD,
         **columns(ReleasedFile._fields, sorted(released)),
     )
+    await queue_files(tx, [each.sighting_id for each in released if each.given_up])
     await line_up(tx, [each.sighting_id for each in released], now=now)
 
 
@@ -110,4 +113,5 @@ async def prefer_set(tx: Tx, sighting_ids: Sequence[UUID]) -> None:
 
 async def mark_gone(tx: Tx, channel_id: UUID, message_keys: Sequence[str]) -> int:
     """Give up what was not fetched of messages that are deleted; returns how many files."""
+    await queue_messages(tx, channel_id, message_keys)
     return await tx.execute(Q["mark_gone"], channel_id=channel_id, message_keys=list(message_keys))

@@ -10,6 +10,7 @@ from headgate.domain.library.places import IN_PLACE
 from headgate.storage.database import Tx
 from headgate.storage.library.fetch_lines import line_up
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import queue_files
 
 Q = load_queries(__name__)
 
@@ -94,5 +95,6 @@ async def list_failed(tx: Tx, channel_id: UUID, *, limit: int) -> list[FailedFil
 async def retry_files(tx: Tx, channel_id: UUID, *, now: datetime) -> int:
     """Try again now what failed or waits for its next try; returns how many files."""
     ids = await tx.column(Q["retry_files"], channel_id=channel_id, now=now)
+    await queue_files(tx, ids)
     await line_up(tx, ids, now=now)
     return len(ids)

@@ -12,6 +12,7 @@ from headgate.domain.library.inspections import InspectionState, ItemFile
 from headgate.domain.library.volume_headers import SetProof
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import queue_items
 
 Q = load_queries(__name__)
 
@@ -109,6 +110,7 @@ async def settle_inspection(
     )
     if not settled:
         return False
+    await queue_items(tx, [seen.item_id])
     if not same_entries:
         await tx.execute(Q["delete_entries"], item_id=seen.item_id)
         if listing.entries:

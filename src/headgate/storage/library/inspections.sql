@@ -1,5 +1,10 @@
 -- name: note_inspections
--- A look that is under way does not count any more: what it read may be out of date.
+-- A look that is under way does not count any more: what it read may be out of date. Requests to send these items may
+-- have waited for their files.
+with woken as (
+    update send_request set due_at = %(now)s
+    where item_id = any(%(item_ids)s::uuid[]) and state = 'waiting' and due_at > %(now)s
+)
 insert into inspection as i (item_id, due_at)
 select item.id, %(now)s from item where item.id = any(%(item_ids)s::uuid[]) order by item.id
 on conflict (item_id) do update set seq = i.seq + 1, attempts = 0, due_at = excluded.due_at
@@ -49,7 +54,8 @@ from unnest(
 -- name: list_item_files
 -- The files of an item with what is known of their content; copies of one volume are several.
 select s.id as sighting_id, s.file_name, coalesce(b.size_bytes, s.size_bytes) as size_bytes,
-       coalesce(f.state, 'listed') as state, b.id as blob_id, b.sha256, coalesce(b.object_name, '') as object_name
+       coalesce(f.state, 'listed') as state, b.id as blob_id, b.sha256, coalesce(b.object_name, '') as object_name,
+       f.stored_at
 from sighting s
 left join item_file f on f.sighting_id = s.id
 left join blob b on b.id = f.blob_id and b.damaged_at is null

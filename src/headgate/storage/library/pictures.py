@@ -8,6 +8,7 @@ from uuid import UUID
 
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import queue_items
 
 Q = load_queries(__name__)
 
@@ -29,6 +30,7 @@ class Picture:
     """A picture of an item in one width and format."""
 
     item_id: UUID
+    """The group, if only that shows it."""
     width_px: int
     height_px: int
     media_type: str
@@ -39,13 +41,19 @@ class Picture:
     @property
     def url(self) -> str:
         """The address, which never shows anything else."""
-        return f"/api/v1/pictures/{self.sha256.hex()}.{_ENDINGS.get(self.media_type, 'bin')}"
+        return picture_url(self.sha256, self.media_type)
+
+
+def picture_url(sha256: bytes, media_type: str) -> str:
+    """Return the address of a picture with this content."""
+    return f"/api/v1/pictures/{sha256.hex()}.{_ENDINGS.get(media_type, 'bin')}"
 
 
 async def replace_pictures(
     tx: Tx, item_id: UUID, pictures: Sequence[NewPicture], *, key: str, source: str, colour: str
 ) -> None:
     """Give an item another picture, or none."""
+    await queue_items(tx, [item_id])
     await tx.execute(Q["note_picture"], item_id=item_id, key=key, source=source, colour=colour)
     await tx.execute(Q["delete_pictures"], item_id=item_id)
     if pictures:

@@ -23,6 +23,10 @@ order by p.item_id, p.width_px, p.media_type
 -- name: find_picture
 -- A picture by its content: only what is a picture of something can be asked for by its hash.
 select p.item_id, p.width_px, p.height_px, p.media_type, b.sha256, b.size_bytes, b.object_name
-from blob b join picture p on p.blob_id = b.id
+from blob b
+cross join lateral (
+    select item_id, width_px, height_px, media_type from picture where blob_id = b.id
+    union all select group_id, width_px, height_px, media_type from group_picture where blob_id = b.id
+) as p
 where b.sha256 = %(sha256)s
 limit 1

@@ -16,6 +16,16 @@ set state = 'wanted', source = excluded.source, size_bytes = excluded.size_bytes
 where f.state <> 'stored'
 returning f.sighting_id
 
+-- name: retry_files
+-- What failed or waits is tried at once; what a person dropped, or settings do not download, stays as it is.
+update item_file f
+set state = 'wanted', priority = 20, due_at = %(now)s, wait_reason = '', needs_bytes = 0, starts = 0, attempts = 0
+where f.sighting_id in (
+    select f.sighting_id from item_file f join sighting s on s.id = f.sighting_id
+    where s.item_id = any(%(ids)s::uuid[]) and s.deleted_at is null and f.state in ('wanted', 'failed')
+    order by f.sighting_id for update of f)
+returning f.sighting_id
+
 -- name: lock_contents
 -- The files of items, and the content that they have.
 select f.blob_id from item_file f join sighting s on s.id = f.sighting_id
@@ -51,6 +61,11 @@ with looked as (
     delete from news where item_id = any(%(ids)s::uuid[])
 )
 update item set removed_at = %(now)s, hidden = true, title = 'Removed' where id = any(%(ids)s::uuid[])
+
+-- name: list_albums
+-- The albums that messages are of.
+select distinct album from message
+where channel_id = %(channel_id)s and key = any(%(message_keys)s::text[]) and album <> ''
 
 -- name: forget_words
 -- What was said, and by whom.

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
+from headgate.storage.shelf.touched import queue_channel
 
 Q = load_queries(__name__)
 
@@ -48,4 +49,5 @@ async def move_all(tx: Tx, *, from_id: UUID, into_id: UUID) -> list[UUID]:
     """Move everything that the other listing does not have; returns the chapters of what it has."""
     for move in MOVES:
         await tx.execute(move, from_id=from_id, into_id=into_id)
+    await queue_channel(tx, into_id)
     return await tx.column(Q["list_left"], from_id=from_id)

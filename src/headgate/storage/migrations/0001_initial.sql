@@ -452,6 +452,14 @@ create table account (
 
 create index account_discover on account (discover_at);
 
+-- What connectors remember of accounts: a place in the platform's own stream of events, and the like.
+create table account_memory (
+    account_id uuid not null references account (id) on delete cascade,
+    name text not null,
+    value text not null,
+    primary key (account_id, name)
+);
+
 -- What an account has been able to see: only what is not here is new.
 create table seen_channel (
     account_id uuid not null references account (id) on delete cascade,
@@ -568,6 +576,8 @@ create table stream (
     sampled_floor bigint,
     head bigint,
     head_checked_at timestamptz,
+    -- Where positions are allotted: the newest message that a head check told of.
+    head_key text not null default '',
     -- When the newest message came: older than the window for edits, and nothing can have been edited.
     head_at timestamptz,
     -- Raised when a person wants everything read again: pages asked for before prove nothing any more.
@@ -636,6 +646,14 @@ create table bookmark (
     position bigint not null,
     bookmark text not null,
     primary key (channel_id, lens, position)
+);
+
+-- Where messages of platforms without usable numbers stand in their streams: allotted on arrival, and kept.
+create table placed_message (
+    channel_id uuid not null references stream (channel_id) on delete cascade,
+    key text not null,
+    position bigint not null,
+    primary key (channel_id, key)
 );
 
 -- Each reading of a stream: while under way the work itself, afterwards its history.
@@ -718,23 +736,99 @@ return coalesce(head >= floor, false) and exists (
                     and h.lens = wanted.lens and h.next_try_at > at), '{}'))
 );
 
+-- Items that are shown as one: an album, what a person put together, or what a rule found to belong together. One that was
+-- dissolved stays as a row, so that automation does not make it again, and so that dissolving can be undone.
+create table item_group (
+    id uuid primary key,
+    kind text not null check (kind in ('album', 'hand', 'rule')),
+    -- Of an album, or of what a rule found in one channel.
+    channel_id uuid references channel (id) on delete set null,
+    -- What its members share: the album's name on the platform, or what the rule found; empty for a group made by hand.
+    source_key text not null default '',
+    rule_id uuid,
+    name text not null,
+    -- The name as it is sorted: `domain/library/name_keys.py`.
+    name_key text collate "C" not null,
+    name_by text not null default 'automatic' check (name_by in ('automatic', 'person')),
+    created_at timestamptz not null,
+    dissolved_at timestamptz,
+    -- What it had when it was dissolved, for whoever undoes that.
+    dissolved_items uuid[] not null default '{}'
+);
+
+create unique index item_group_album on item_group (channel_id, source_key) where kind = 'album';
+
+create unique index item_group_rule on item_group (rule_id, channel_id, source_key) where kind = 'rule';
+
 create table item (
     id uuid primary key,
     channel_id uuid not null references channel (id) on delete cascade,
     -- The platform's name of the content, or the message and attachment where it has none.
     content_key text not null,
     kind text not null check (kind in ('package', 'clip', 'picture', 'file', 'link', 'post')),
+    -- What its file is, by its ending: zip, stl, mp4.
+    type text not null default '',
     title text not null,
+    -- The title as it is sorted: `domain/library/name_keys.py`.
+    name_key text collate "C" not null default '',
     size_bytes bigint not null,
     sent_at timestamptz not null,
     caught_at timestamptz not null,
     hidden boolean not null default false,
     -- A person removed it for ever. The row stays, so that the same content does not come back.
     removed_at timestamptz,
+    -- The SHA-256 of all that it consists of, while all of that is stored: items that share it are copies.
+    content_hash bytea,
+    group_id uuid references item_group (id) on delete set null,
+    grouped_by text not null default '' check (grouped_by in ('', 'album', 'person', 'rule')),
+    check ((group_id is null) = (grouped_by = '')),
     unique (channel_id, content_key)
 );
 
 create index item_shown on item (caught_at desc, id desc) where not hidden;
+
+create index item_content on item (content_hash) where content_hash is not null;
+
+create index item_group_member on item (group_id) where group_id is not null;
+
+-- A person took this item out of this group: automation does not put it back.
+create table group_exclusion (
+    item_id uuid not null references item (id) on delete cascade,
+    group_id uuid not null references item_group (id) on delete cascade,
+    primary key (item_id, group_id)
+);
+
+create index group_exclusion_group on group_exclusion (group_id);
+
+-- Rules that group items; off until a person switches them on.
+create table group_rule (
+    id uuid primary key,
+    name text not null unique,
+    kind text not null check (kind in ('title', 'replies')),
+    -- What titles share, for rules by creator and title.
+    pattern text not null default '',
+    enabled boolean not null default false,
+    created_at timestamptz not null,
+    -- What a job does with what is there: apply the rule to items, or dissolve its groups; empty when it is done.
+    sweep text not null default '' check (sweep in ('', 'apply', 'dissolve')),
+    -- The item or group that the last batch ended with.
+    sweep_after uuid,
+    -- Raised by each switch, so that a batch under way does not count for it.
+    wake_seq bigint not null default 1
+);
+
+-- What a rule by creator and title found in an item, whether or not it is in a group: members find each other by it.
+create table group_candidate (
+    rule_id uuid not null references group_rule (id) on delete cascade,
+    item_id uuid not null references item (id) on delete cascade,
+    channel_id uuid not null references channel (id) on delete cascade,
+    source_key text not null,
+    name text not null,
+    primary key (item_id, rule_id)
+);
+
+create index group_candidate_key on group_candidate (rule_id, channel_id, source_key);
+create index group_candidate_channel on group_candidate (channel_id);
 
 -- What was said with a file or link. Messages that hold neither are only counted.
 create table message (
@@ -761,6 +855,38 @@ create table message (
 
 create index message_album on message (channel_id, album) where album <> '';
 create index message_reply on message (channel_id, reply_to) where reply_to <> '';
+
+-- The first message of a chain of replies; one that is not stored can be the first, too. A step at a time by the key, which costs
+-- the same however much is in the channel.
+create function headgate_reply_root(of_channel uuid, of_key text) returns text language sql stable parallel safe
+begin atomic
+    with recursive above as (
+        select of_key as key, 0 as steps
+        union all
+        select answered.reply_to, a.steps + 1 from above a
+        cross join lateral (
+            select m.reply_to from message m where m.channel_id = of_channel and m.key = a.key and m.reply_to <> '' offset 0
+        ) as answered
+        where a.steps < 1000
+    )
+    select key from above order by steps desc limit 1;
+end;
+
+-- All keys of a chain of replies from its first message on, at most 1,000.
+create function headgate_reply_chain(of_channel uuid, root text) returns table (key text)
+language sql stable parallel safe rows 10
+begin atomic
+    with recursive chain as (
+        select root as key
+        union
+        select answer.key from chain c
+        cross join lateral (
+            select m.key from message m where m.channel_id = of_channel and m.reply_to = c.key and m.reply_to <> ''
+            order by m.reply_to limit 1000
+        ) as answer
+    )
+    select c.key from chain c limit 1000;
+end;
 
 create table sighting (
     id uuid primary key,
@@ -1086,16 +1212,22 @@ create table target_list_member (
 
 create index target_list_member_target on target_list_member (target_id);
 
--- Pictures and files to be sent; equal ones are one.
+-- Pictures and files to be sent; equal ones are one. What people add for reminders is kept here. Of things of the library only
+-- the place is noted: a blob, or a piece of one that is too large for the platform.
 create table media (
     id uuid primary key,
     name text not null,
     mime_type text not null,
     size_bytes bigint not null,
+    -- Of the content, or of the whole blob that it is a piece of.
     sha256 bytea not null,
-    content bytea not null,
+    content bytea,
+    -- Not a foreign key: what is about to be sent does not keep the files that a person gives up.
+    blob_id uuid,
+    offset_bytes bigint not null default 0,
     created_at timestamptz not null,
-    unique (sha256, name, mime_type)
+    unique (sha256, name, mime_type, offset_bytes, size_bytes),
+    check (content is not null or blob_id is not null)
 );
 
 alter table media alter content set storage external;
@@ -1206,7 +1338,7 @@ create table run (
     remainder_of uuid references run (id) on delete set null,
     account_id uuid references account (id) on delete set null,
     account_name text not null,
-    trigger text not null check (trigger in ('schedule', 'person', 'test', 'remainder')),
+    trigger text not null check (trigger in ('schedule', 'person', 'test', 'remainder', 'library')),
     title text not null,
     fire_at timestamptz not null,
     zone text not null,
@@ -1244,12 +1376,19 @@ create index run_sender on run (account_id) where due_at is not null;
 create index run_history on run (reminder_id, created_at desc, id desc);
 create index run_newest on run (created_at desc, id desc);
 create index run_remainder on run (remainder_of);
+-- Things of the library share one turn, however many are sent.
+create index run_library on run (account_id, served_at) where trigger = 'library';
 
 create table run_part (
     run_id uuid not null references run (id) on delete cascade,
     number int not null,
     text text not null,
     media_id uuid references media (id),
+    -- The message that is sent on by reference, as the platform names its stream and it; else empty.
+    forward_stream text not null default '',
+    forward_key text not null default '',
+    -- Of a thing of the library: the volumes that this message holds, or holds a piece of.
+    volumes int[] not null default '{}',
     primary key (run_id, number)
 );
 
@@ -1311,6 +1450,94 @@ create table sender (
     -- Raised with every change of its pace: a sender that was told to wait before it does not go to rest after it.
     pace_seq bigint not null default 0
 );
+
+-- Rules that send things of the library on by themselves; off until a person switches them on.
+create table send_rule (
+    id uuid primary key,
+    name text not null unique,
+    -- Which things, as filters in the address of the library.
+    query text not null,
+    target_id uuid not null references target (id) on delete cascade,
+    -- The account that sends; empty: any that can.
+    account_id uuid references account (id) on delete set null,
+    user_id uuid references app_user (id) on delete set null,
+    enabled boolean not null default false,
+    -- Things that were caught before are left alone, unless a person asked for them.
+    enabled_at timestamptz,
+    backfill boolean not null default false,
+    -- A job goes through what is there; the item that its last batch ended with.
+    sweeping boolean not null default false,
+    sweep_after uuid,
+    due_at timestamptz,
+    wake_seq bigint not null default 1,
+    created_at timestamptz not null,
+    check ((due_at is not null) = sweeping)
+);
+
+create index send_rule_target on send_rule (target_id);
+create index send_rule_account on send_rule (account_id);
+create index send_rule_user on send_rule (user_id);
+
+-- Items that are new or have changed while a rule is on: one row for each transaction.
+create table send_rule_queue (
+    id bigint generated always as identity primary key,
+    item_ids uuid[] not null
+);
+
+-- A thing of the library that is to be sent on to a target. While it waits for its files it has a due time; then a run sends it,
+-- and the end of that run is its end. An uncertain one stays open until a person decides.
+create table send_request (
+    id uuid primary key,
+    item_id uuid not null references item (id) on delete cascade,
+    target_id uuid not null references target (id) on delete cascade,
+    account_id uuid references account (id) on delete set null,
+    account_name text not null,
+    user_id uuid references app_user (id) on delete set null,
+    -- The rule that asked for it; empty: a person.
+    rule_id uuid references send_rule (id) on delete set null,
+    state text not null default 'waiting'
+        check (state in ('waiting', 'queued', 'sent', 'failed', 'uncertain', 'cancelled')),
+    -- Whether what a rule sent was found in its target afterwards; empty where that is not looked for.
+    verification text not null default '' check (verification in ('', 'due', 'found', 'missing')),
+    verify_at timestamptz,
+    verify_tries int not null default 0,
+    -- How it is sent; empty until that is decided.
+    way text not null default '' check (way in ('', 'forward', 'upload', 'text')),
+    -- Sending it by reference was refused: the rest of it is uploaded.
+    forward_refused boolean not null default false,
+    -- Why it waits, or why it was not sent.
+    reason text not null default '',
+    -- Since when its files have been asked for; empty before that.
+    asked_at timestamptz,
+    due_at timestamptz,
+    run_id uuid references run (id) on delete set null,
+    created_at timestamptz not null,
+    ended_at timestamptz,
+    check ((due_at is not null) = (state = 'waiting'))
+);
+
+-- One open request for each thing and target, whoever asks.
+create unique index send_request_open on send_request (item_id, target_id) where state in ('waiting', 'queued', 'uncertain');
+create index send_request_due on send_request (due_at) where due_at is not null;
+create index send_request_item on send_request (item_id, created_at desc, id desc);
+create index send_request_newest on send_request (created_at desc, id desc);
+create index send_request_run on send_request (run_id);
+create index send_request_target on send_request (target_id);
+create index send_request_account on send_request (account_id);
+create index send_request_user on send_request (user_id);
+create index send_request_rule on send_request (rule_id);
+create index send_request_verify on send_request (verify_at) where verify_at is not null;
+
+-- The chat that a user has chosen for what they send to themselves.
+create table user_target (
+    user_id uuid primary key references app_user (id) on delete cascade,
+    target_id uuid not null references target (id) on delete cascade,
+    -- The account that writes there; empty: any that can.
+    account_id uuid references account (id) on delete set null
+);
+
+create index user_target_target on user_target (target_id);
+create index user_target_account on user_target (account_id);
 
 -- The preset key of a message: short enough for every platform, and the same whoever sends it.
 create function headgate_part_key(run_id uuid, delivery int, number int) returns text
@@ -1541,6 +1768,7 @@ create table chapter (
 );
 
 create index chapter_order on chapter (series_id, place, id);
+create index chapter_newest on chapter (series_id, seen_at, id);
 
 -- Numbers the times at which sources told something. One is used up, so that its last value was given to somebody.
 create sequence release_told;
@@ -2187,12 +2415,26 @@ create table picture (
 
 create index picture_blob on picture (blob_id);
 
+-- The cover that a person chose for a group, in one width and format; of a member's picture, the same blob.
+create table group_picture (
+    group_id uuid not null references item_group (id) on delete cascade,
+    width_px int not null,
+    height_px int not null,
+    media_type text not null,
+    blob_id uuid not null references blob (id),
+    primary key (group_id, width_px, media_type)
+);
+
+create index group_picture_blob on group_picture (blob_id);
+
 -- Everything that keeps a blob alive. Whoever adds a column with a foreign key to `blob` (`no action`, with an index)
 -- adds it here with `union all`; the collector knows nothing else, and a test compares the two.
 create view blob_reference as
 select blob_id from item_file where blob_id is not null
 union all
-select blob_id from picture;
+select blob_id from picture
+union all
+select blob_id from group_picture;
 
 -- Room on a disk that is promised to what is about to be written; `machine` says whose disk.
 create table room_reservation (
@@ -2203,3 +2445,206 @@ create table room_reservation (
     expires_at timestamptz not null,
     primary key (machine, key)
 );
+
+-- The library as it is shown: one row for each group and each item that is in none, or, of items with the same content, for
+-- all of them. Derived from items and what hangs on them, by `storage/shelf/refresh.sql` alone.
+create table shelf (
+    -- The group's, or that of the first of the copies.
+    id uuid primary key,
+    group_id uuid,
+    -- The first member.
+    item_id uuid not null,
+    content_hash bytea,
+    name text not null,
+    name_key text collate "C" not null,
+    -- Of all members, or `mixed`.
+    kind text not null,
+    type text not null,
+    size_bytes bigint not null,
+    -- The smallest and the largest member, and the oldest: whether one of them can match a filter.
+    min_bytes bigint not null,
+    max_bytes bigint not null,
+    oldest_at timestamptz not null,
+    -- Files inside archives; others count as one.
+    file_count bigint not null,
+    member_count int not null,
+    -- Members that are not copies of others.
+    content_count int not null,
+    tags text[] not null,
+    creators text[] not null,
+    channel_ids uuid[] not null,
+    -- The item whose picture is shown; a group may have one of its own.
+    cover_item_id uuid,
+    state text not null check (state in ('stored', 'waiting', 'partial', 'listed', 'dropped')),
+    problem boolean not null,
+    -- When it was posted, as far as that can be believed: of a group the newest, of copies the oldest.
+    sort_at timestamptz not null,
+    -- What filters ask for, as numbers (`headgate_facet`), and those of them that are listed by date.
+    facets int[] not null,
+    dated_facets int[] not null
+);
+
+create index shelf_newest on shelf (sort_at, id);
+
+create index shelf_name on shelf (name_key, id);
+
+create index shelf_size on shelf (size_bytes, id);
+
+-- Rows whose date says little of some of their members, and rows whose size does.
+create index shelf_spread on shelf (sort_at, id) include (oldest_at) where sort_at - oldest_at > interval '1 hour';
+
+create index shelf_parts on shelf (min_bytes) include (id, max_bytes, size_bytes)
+    where min_bytes <> size_bytes or max_bytes <> size_bytes;
+
+create index shelf_content on shelf (content_hash) where content_hash is not null;
+
+create index shelf_facets on shelf using gin (facets) with (fastupdate = on, gin_pending_list_limit = 256);
+
+-- Rows of the shelf by channel, topic, creator and tag, in the order of their dates.
+create table shelf_facet (
+    facet int not null,
+    sort_at timestamptz not null,
+    shelf_id uuid not null,
+    primary key (facet, sort_at, shelf_id)
+);
+
+-- Items and groups whose rows a job writes anew: what machines change of things that are there already. It is appended to
+-- in the transaction that changes something, so nobody waits for anybody.
+create table shelf_queue (
+    id bigint generated always as identity primary key,
+    item_ids uuid[] not null default '{}',
+    group_ids uuid[] not null default '{}'
+);
+
+-- The number of a facet: a channel, topic, creator, tag, type, kind or state. Different facets can share one, so rows that
+-- are found by it are checked again.
+create function headgate_facet(kind text, key text) returns int language sql immutable parallel safe
+return ('x' || substr(encode(sha256(convert_to(kind || ':' || key, 'UTF8')), 'hex'), 1, 8))::bit(32)::int;
+
+-- How much of an item is stored. Of a single file one copy is enough; a set is whole when its content has a hash.
+create function headgate_item_state(of_item uuid, content_hash bytea) returns text language sql stable parallel safe
+return (
+    select case
+        when count(*) filter (where f.state = 'wanted') > 0 then 'waiting'
+        when content_hash is not null then 'stored'
+        when count(*) filter (where f.state = 'stored') > 0
+            then case when exists (select from item_set where item_id = of_item) then 'partial' else 'stored' end
+        when count(*) filter (where f.state = 'dropped') > 0 then 'dropped'
+        else 'listed'
+    end
+    from sighting s join item_file f on f.sighting_id = s.id where s.item_id = of_item
+);
+
+-- Whether a person should look at an item: a download that gave up, volumes that are missing, content that is damaged.
+create function headgate_item_problem(of_item uuid) returns boolean language sql stable parallel safe
+return exists (
+        select from sighting s join item_file f on f.sighting_id = s.id
+        where s.item_id = of_item and (f.state = 'failed' or exists (
+            select from blob b where b.id = f.blob_id and b.damaged_at is not null
+        ))
+    )
+    or exists (select from item_set where item_id = of_item and problem and dismissed_at is null)
+    or exists (
+        select from inspection where item_id = of_item
+          and state in ('hostile', 'incomplete', 'truncated', 'damaged', 'unreadable')
+    );
+
+-- The labels that count for an item: a person's word goes before a rule's, and a later word before an earlier one.
+create function headgate_item_labels(of_item uuid) returns table (kind text, key text, name text)
+language sql stable parallel safe rows 4
+begin atomic
+    select l.kind, l.key, l.name from (
+        select distinct on (l.kind, case when l.kind = 'tag' then coalesce(n.shown_key, l.key) end)
+               l.kind, coalesce(n.shown_key, l.key) as key, coalesce(n.name, l.name) as name, l.removed
+        from item_label l left join label_name n on n.kind = l.kind and n.key = l.key
+        where l.item_id = of_item
+        order by l.kind, case when l.kind = 'tag' then coalesce(n.shown_key, l.key) end, l.source = 'person' desc,
+                 l.said_at desc nulls last, case when l.kind = 'creator' then l.key end desc, l.key
+    ) as l where not l.removed;
+end;
+
+-- A person's view of the library: filters and sort under a name. At most one of a user is what the library begins with.
+create table library_view (
+    id uuid primary key,
+    user_id uuid not null references app_user (id) on delete cascade,
+    name text not null,
+    -- As in the address of the page.
+    query text not null,
+    is_default boolean not null default false,
+    created_at timestamptz not null
+);
+
+create unique index library_view_name on library_view (user_id, lower(name));
+
+create unique index library_view_default on library_view (user_id) where is_default;
+
+-- Search, apart from the shelf and some seconds behind it. Everything below is derived by the job `search` alone.
+
+-- One row: how far a rebuild of the whole index has come; null when none is under way.
+create table search_index (
+    only_row boolean primary key default true check (only_row),
+    reindex_after uuid,
+    reindexed bigint not null default 0
+);
+
+insert into search_index default values;
+
+-- Documents are numbered off into slices as they arrive, and searched slice by slice, the newest first.
+create table search_slice (
+    number int primary key,
+    -- When its first item was caught.
+    since timestamptz not null,
+    documents int not null
+);
+
+-- What can be found of an item that is shown, or of a group: its words without their order.
+create table search_document (
+    -- The item's or the group's.
+    id uuid primary key,
+    is_group boolean not null,
+    slice int not null,
+    posted_at timestamptz not null,
+    -- Words of its name, creator and tags.
+    names tsvector not null,
+    -- All words, and the facets that filters ask for; each begins with the slice, so that one index serves as one for each slice.
+    words tsvector not null
+);
+
+create index search_document_words on search_document using gin (words) with (fastupdate = off);
+
+-- Words of names, creators and tags, for words that are typed wrong.
+create table search_word (
+    word text collate "C" primary key,
+    -- What is left of it without one or two letters, as numbers: words that share one are spelled alike.
+    variants int[] not null,
+    -- A document lost it. If no other has it, it is removed.
+    stale boolean not null default false
+);
+
+create index search_word_variants on search_word using gin (variants) with (fastupdate = off);
+
+create index search_word_stale on search_word (word) where stale;
+
+-- Items and groups whose documents are to be written; a row for each transaction that changed some.
+create table search_due (
+    id bigint generated always as identity primary key,
+    ids uuid[] not null
+);
+
+-- Whatever deletes an item or a group, a channel's removal included, takes its document along.
+create function search_source_gone() returns trigger language plpgsql as $$
+begin
+    insert into search_due (ids)
+    select array_agg(numbered.id) from (select id, row_number() over (order by id) as place from gone) as numbered
+    group by (numbered.place - 1) / 500;
+    return null;
+end
+$$;
+
+create trigger search_item_gone after delete on item
+referencing old table as gone
+for each statement execute function search_source_gone();
+
+create trigger search_group_gone after delete on item_group
+referencing old table as gone
+for each statement execute function search_source_gone();

@@ -2,7 +2,8 @@
 -- Equal ones are one; its age begins anew, so that it is not taken away before it is used.
 insert into media (id, name, mime_type, size_bytes, sha256, content, created_at)
 values (%(id)s, %(name)s, %(mime_type)s, %(size_bytes)s, %(sha256)s, %(content)s, %(now)s)
-on conflict (sha256, name, mime_type) do update set created_at = greatest(media.created_at, excluded.created_at)
+on conflict (sha256, name, mime_type, offset_bytes, size_bytes) do update
+set created_at = greatest(media.created_at, excluded.created_at), content = coalesce(media.content, excluded.content)
 returning id, name, mime_type, size_bytes, created_at
 
 -- name: list_media

@@ -11,6 +11,7 @@ from headgate.domain.reminders.windows import Window
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 from headgate.storage.reminders.reminders import AtClose
+from headgate.storage.sending.run_making import Trigger
 
 Q = load_queries(__name__)
 
@@ -29,6 +30,7 @@ class OldRun:
     window_end: int
     at_close: AtClose
     state: RunState
+    trigger: Trigger
     platform: str
     """Empty if neither its account nor a target of it is left."""
 

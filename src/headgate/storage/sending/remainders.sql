@@ -15,7 +15,7 @@ select id from run where id in (select id from family) order by id for update
 -- name: get_run
 -- What the new run takes over; the platform is that of the targets if the account is gone.
 select r.id, r.reminder_id, r.account_id, r.account_name, r.title, r.zone, r.window_start, r.window_end, r.at_close,
-    r.state,
+    r.state, r.trigger,
     coalesce(a.platform, (
         select t.platform from delivery d join target t on t.id = d.target_id where d.run_id = r.id limit 1
     ), '') as platform

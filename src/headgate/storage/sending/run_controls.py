@@ -62,8 +62,12 @@ async def find_remainder(tx: Tx, run_id: UUID) -> str | None:
 
 
 async def delete_old_runs(tx: Tx, *, before: datetime) -> int:
-    """Delete runs that ended before a time, a bounded number of them; returns how many."""
+    """Delete runs that ended before a time, a bounded number of them; returns how many.
+
+    Requests of the library that ended before it go too.
+    """
     await tx.execute(Q["take_time"])
+    await tx.execute(Q["delete_old_requests"], before=before)
     return await tx.execute(
         Q["delete_old_runs"], before=before, most_runs=MAX_RUNS, most_deliveries=MAX_DELIVERIES
     )

@@ -71,6 +71,10 @@ counted as (
 )
 delete from run where id in (select id from counted where before_it < %(most_deliveries)s)
 
+-- name: delete_old_requests
+-- Requests that ended long ago.
+delete from send_request where ended_at < %(before)s and state in ('sent', 'failed', 'cancelled')
+
 -- name: find_remainder
 -- The account that took over what a run has not delivered.
 select account_name from run where remainder_of = %(run_id)s order by created_at desc limit 1

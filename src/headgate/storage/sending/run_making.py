@@ -15,7 +15,7 @@ from headgate.storage.reminders.reminders import AtClose
 
 Q = load_queries(__name__)
 
-Trigger = Literal["schedule", "person", "test", "remainder"]
+Trigger = Literal["schedule", "person", "test", "remainder", "library"]
 
 
 @dataclass(frozen=True)

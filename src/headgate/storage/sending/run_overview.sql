@@ -1,5 +1,6 @@
 -- name: list_runs
--- Newest first, below a place in that total order; how far each is stands in the index of its deliveries.
+-- Newest first, below a place in that total order; how far each is stands in the index of its deliveries. Things of the
+-- library have a list of their own.
 select r.id, r.reminder_id, r.remainder_of, r.account_id, r.account_name, r.trigger, r.title, r.fire_at, r.zone,
     r.window_start, r.window_end, r.at_close, r.state, r.reason, r.paused_by, r.opens_at, r.closes_at, r.carried,
     r.limit_signals, r.total, r.summary, r.created_at, r.started_at, r.ended_at, r.due_at, r.joined,
@@ -14,7 +15,8 @@ cross join lateral (
         count(*) filter (where d.state = 'uncertain')::int as uncertain
     from delivery d where d.run_id = r.id
 ) as t
-where (%(reminder_id)s::uuid is null or r.reminder_id = %(reminder_id)s)
+where r.trigger <> 'library'
+  and (%(reminder_id)s::uuid is null or r.reminder_id = %(reminder_id)s)
   and (%(account_id)s::uuid is null or r.account_id = %(account_id)s)
   and (%(states)s::text[] is null or r.state = any(%(states)s::text[]))
   and (%(created_at)s::timestamptz is null or (r.created_at, r.id) < (%(created_at)s::timestamptz, %(id)s::uuid))
@@ -84,7 +86,7 @@ order by created_at desc, id desc limit 6
 -- The newest run of every reminder that is called so, and of what was only tested.
 select distinct on (r.reminder_id) r.id, r.reminder_id, r.title, r.state, r.created_at
 from run r left join reminder m on m.id = r.reminder_id
-where lower(coalesce(m.title, r.title)) = lower(%(title)s::text)
+where lower(coalesce(m.title, r.title)) = lower(%(title)s::text) and r.trigger <> 'library'
 order by r.reminder_id, r.created_at desc, r.id desc limit 6
 
 -- name: list_active_runs

@@ -26,7 +26,7 @@ class DueRun:
     reminder_id: UUID | None
     account_id: UUID | None
     account_name: str
-    trigger: Literal["schedule", "person", "test", "remainder"]
+    trigger: Literal["schedule", "person", "test", "remainder", "library"]
     title: str
     state: RunState
     zone: str
@@ -54,6 +54,9 @@ class Share(NamedTuple):
     attempts: int
     text: str
     media_id: UUID | None
+    forward_stream: str
+    forward_key: str
+    """The message that is sent on by reference; empty for others."""
     doubtful: bool
     token: UUID | None
     sending_at: datetime | None
@@ -133,25 +136,6 @@ class SenderRow:
     saturated_since: datetime | None
     saturated_until: datetime | None
     pace_seq: int = 0
-
-
-@dataclass(frozen=True)
-class Uploaded:
-    """A file of which the platform keeps a copy."""
-
-    media_id: UUID
-    handle: str
-    uploaded_at: datetime
-    expires_at: datetime | None
-
-
-@dataclass(frozen=True)
-class MediaContent:
-    """A file to be uploaded."""
-
-    name: str
-    mime_type: str
-    content: bytes
 
 
 @dataclass(frozen=True)
@@ -302,6 +286,18 @@ async def fail_delivery(tx: Tx, run_id: UUID, delivery: int, *, error: str, now:
     await tx.execute(Q["fail_delivery"], run_id=run_id, delivery=delivery, error=error, now=now)
 
 
+async def put_off_part(tx: Tx, run_id: UUID, share: Share, *, error: str, retry_s: float) -> None:
+    """Count a try of a message whose file could not be uploaded."""
+    await tx.execute(
+        Q["put_off_part"],
+        run_id=run_id,
+        delivery=share.delivery,
+        number=share.number,
+        error=error,
+        retry_s=retry_s,
+    )
+
+
 async def count_open(tx: Tx, run_id: UUID) -> int:
     return await tx.value(Q["count_open"], run_id=run_id)
 
@@ -369,30 +365,3 @@ async def note_saturated(tx: Tx, account_id: UUID, *, since: datetime, until: da
 
 async def set_group_concurrency(tx: Tx, account_id: UUID, groups: int | None) -> None:
     await tx.execute(Q["set_group_concurrency"], account_id=account_id, groups=groups)
-
-
-async def list_uploads(tx: Tx, account_id: UUID, media_ids: Sequence[UUID]) -> dict[UUID, Uploaded]:
-    """Return the handles of some media, lapsed ones too."""
-    rows = await tx.all(Uploaded, Q["list_uploads"], account_id=account_id, media_ids=list(media_ids))
-    return {row.media_id: row for row in rows}
-
-
-async def put_upload(tx: Tx, account_id: UUID, uploaded: Uploaded) -> None:
-    await tx.execute(
-        Q["put_upload"],
-        account_id=account_id,
-        media_id=uploaded.media_id,
-        handle=uploaded.handle,
-        now=uploaded.uploaded_at,
-        expires_at=uploaded.expires_at,
-    )
-
-
-async def forget_upload(tx: Tx, account_id: UUID, uploaded: Uploaded) -> None:
-    await tx.execute(
-        Q["forget_upload"], account_id=account_id, media_id=uploaded.media_id, handle=uploaded.handle
-    )
-
-
-async def get_media_content(tx: Tx, media_id: UUID) -> MediaContent | None:
-    return await tx.one(MediaContent, Q["get_media_content"], media_id=media_id)

@@ -46,12 +46,17 @@ where a.id = r.account_id and a.state = 'active' and r.state = 'paused' and r.pa
 
 -- name: list_due_runs
 -- The runs of an account that are due, in the order of their turns; locked, so that a person's wish comes before or after.
+-- Things of the library have one turn together: many of them do not keep a reminder from its window.
 select
     r.id, r.reminder_id, r.account_id, r.account_name, r.trigger, r.title, r.state, r.zone, r.window_start, r.window_end,
     r.at_close, r.opens_at, r.closes_at, r.started_at, r.limit_signals, r.total, r.paused_by, r.reason
 from run r
 where r.account_id = %(account_id)s and r.due_at <= %(now)s
-order by r.priority desc, r.served_at nulls first, r.created_at, r.id
+order by r.priority desc,
+    case when r.trigger = 'library' then (
+        select max(o.served_at) from run o where o.account_id = %(account_id)s and o.trigger = 'library'
+    ) else r.served_at end nulls first,
+    r.created_at, r.id
 for update of r
 
 -- name: lock_run
@@ -88,11 +93,13 @@ with chosen as (
         limit %(limit)s
     )
 ),
-texts as materialized (select number, text, media_id from run_part where run_id = %(run_id)s),
+texts as materialized (
+    select number, text, media_id, forward_stream, forward_key from run_part where run_id = %(run_id)s
+),
 moment as materialized (select headgate_real_now() as at)
 select
     c.number as delivery, c.target_key, c.target_title, coalesce(c.started_at, %(now)s) as started_at,
-    p.number, p.key, p.attempts, t.text, t.media_id, p.state = 'sending' as doubtful, p.token, p.sending_at,
+    p.number, p.key, p.attempts, t.text, t.media_id, t.forward_stream, t.forward_key, p.state = 'sending' as doubtful, p.token, p.sending_at,
     extract(epoch from m.at - p.doubtful_since)::float8 as doubt_age_s,
     greatest(0, extract(epoch from p.sending_at - m.at) + %(settle_s)s)::float8 as settles_in_s,
     greatest(0, extract(epoch from p.retry_at - m.at))::float8 as retry_in_s
@@ -107,7 +114,7 @@ order by c.state desc, c.number, p.number
 -- Messages of a run of which nobody knows yet whether they were sent.
 select
     d.number as delivery, d.target_key, d.target_title, coalesce(d.started_at, %(now)s) as started_at,
-    p.number, p.key, p.attempts, t.text, t.media_id, true as doubtful, p.token, p.sending_at,
+    p.number, p.key, p.attempts, t.text, t.media_id, t.forward_stream, t.forward_key, true as doubtful, p.token, p.sending_at,
     extract(epoch from m.at - p.doubtful_since)::float8 as doubt_age_s,
     greatest(0, extract(epoch from p.sending_at - m.at) + %(settle_s)s)::float8 as settles_in_s,
     0::float8 as retry_in_s
@@ -171,6 +178,11 @@ where d.run_id = %(run_id)s and d.state in ('pending', 'sending') and not exists
 update delivery d set state = 'failed', error = %(error)s, ended_at = %(now)s
 where d.run_id = %(run_id)s and d.number = %(delivery)s and d.state in ('pending', 'sending') and not exists (
     select from part p where p.run_id = d.run_id and p.delivery = d.number and p.state = 'sending')
+
+-- name: put_off_part
+-- A message whose file could not be uploaded counts the try. One that may have been sent is settled first.
+update part set attempts = attempts + 1, error = %(error)s, retry_at = headgate_real_now() + make_interval(secs => %(retry_s)s)
+where run_id = %(run_id)s and delivery = %(delivery)s and number = %(number)s and state = 'planned'
 
 -- name: count_open
 -- Deliveries that are not done.
@@ -274,23 +286,3 @@ on conflict (account_id) do update set
 -- How many groups an account sends to at once.
 insert into sender (account_id, group_concurrency) values (%(account_id)s, %(groups)s)
 on conflict (account_id) do update set group_concurrency = excluded.group_concurrency
-
--- name: list_uploads
--- What the account has uploaded of some media.
-select media_id, handle, uploaded_at, expires_at from upload
-where account_id = %(account_id)s and media_id = any(%(media_ids)s::uuid[])
-
--- name: put_upload
--- The newest handle counts.
-insert into upload (account_id, media_id, handle, uploaded_at, expires_at)
-values (%(account_id)s, %(media_id)s, %(handle)s, %(now)s, %(expires_at)s)
-on conflict (account_id, media_id) do update set
-    handle = excluded.handle, uploaded_at = excluded.uploaded_at, expires_at = excluded.expires_at
-
--- name: forget_upload
--- The platform does not know it any more.
-delete from upload where account_id = %(account_id)s and media_id = %(media_id)s and handle = %(handle)s
-
--- name: get_media_content
--- A file to be uploaded.
-select name, mime_type, content from media where id = %(media_id)s

@@ -118,7 +118,8 @@ select s.channel_id, f.floor, s.head, coalesce(total.covered, 0) as covered,
        lower(r.ranges) as first_start, (select upper(p) from unnest(r.ranges) as p order by p limit 1) as first_end,
        (select lower(p) from unnest(r.ranges) as p order by p desc limit 1) as last_start, upper(r.ranges) as last_end,
        (select min(g.position) from sighting g where g.channel_id = s.channel_id) as first_seen,
-       s.total_messages_scanned as messages_read, greatest(s.head_checked_at, s.scanned_at) as checked_at
+       s.total_messages_scanned as messages_read, greatest(s.head_checked_at, s.scanned_at) as checked_at,
+       exists (select from placed_message m where m.channel_id = s.channel_id) as allotted
 from stream s
 cross join lateral (select coalesce(s.sampled_floor, s.floor) as floor) as f
 cross join lateral (

@@ -76,6 +76,7 @@ class LockedStream:
     """A stream that this transaction has to itself."""
 
     epoch: int
+    head: int | None
     lenses: list[Lens]
     arrival_rate: float
     rated_at: datetime | None

@@ -152,7 +152,7 @@ update stream s set due_at = %(now)s, reason = 'replayed', wake_seq = s.wake_seq
 
 -- name: lock_stream
 -- Takes the stream for this transaction, with what its counters and coverage change by.
-select epoch, lenses, arrival_rate, rated_at from stream where channel_id = %(channel_id)s for update
+select epoch, head, lenses, arrival_rate, rated_at from stream where channel_id = %(channel_id)s for update
 
 -- name: get_read_at
 -- Up to when a stream is known to have been read.
@@ -202,8 +202,9 @@ update stream set head = greatest(head, %(head)s),
 where channel_id = %(channel_id)s
 
 -- name: list_holes
--- What is there to read, newest first, through all lenses that are asked for; what failed waits for its time.
-select wanted.lens, lower(part) as start, upper(part) as end, coalesce(b.bookmark, '') as bookmark
+-- What is there to read, newest first, through all lenses that are asked for; what failed waits for its time. A bookmark
+-- inside an uncovered range begins a hole of its own: what another bookmark leads to proves nothing of it.
+select wanted.lens, hole.start, hole.end, coalesce(b.bookmark, '') as bookmark
 from stream s
 cross join unnest(s.lenses) as wanted (lens)
 cross join lateral (
@@ -215,14 +216,21 @@ cross join lateral unnest(
         (select range_agg(h.span) from hole h
          where h.channel_id = s.channel_id and h.lens = wanted.lens and h.next_try_at > %(now)s), '{}')
 ) as part
-left join bookmark b on b.channel_id = s.channel_id and b.lens = wanted.lens and b.position = upper(part)
-where s.channel_id = %(channel_id)s and upper(part) <= coalesce(%(below)s, upper(part))
+cross join lateral (
+    select lag(edge) over (order by edge) as start, edge as "end" from (
+        select lower(part) union select upper(part) union
+        select position from bookmark i
+        where i.channel_id = s.channel_id and i.lens = wanted.lens and i.position <@ part
+    ) as edges (edge)
+) as hole
+left join bookmark b on b.channel_id = s.channel_id and b.lens = wanted.lens and b.position = hole.end
+where s.channel_id = %(channel_id)s and hole.start is not null and hole.end <= coalesce(%(below)s, hole.end)
   and case %(direction)s::text
-      when 'forward' then upper(part) > coalesce(covered.lowest, 0)
-      when 'backward' then upper(part) <= coalesce(covered.lowest, upper(part))
+      when 'forward' then hole.end > coalesce(covered.lowest, 0)
+      when 'backward' then hole.end <= coalesce(covered.lowest, hole.end)
       else true
   end
-order by upper(part) desc, wanted.lens limit %(limit)s
+order by hole.end desc, wanted.lens limit %(limit)s
 
 -- name: note_hole
 -- Reading it failed: it is passed over until its time.

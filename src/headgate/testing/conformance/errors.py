@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headgate.domain.errors import RateLimited, Transient
+from headgate.domain.errors import RateLimited, SlowMode, Transient
 from headgate.testing.conformance.harness import ConnectorUnderTest, expect
 
 
@@ -20,7 +20,7 @@ class ErrorConformance:
                 type(ours) is meaning, f"{error!r} should mean {meaning.__name__}, not {type(ours).__name__}"
             )
             expect(str(ours), f"{error!r} must say what happened")
-            if isinstance(ours, RateLimited):
+            if isinstance(ours, RateLimited | SlowMode):
                 expect(ours.retry_after_s > 0, "a limit says how long to wait")
 
     async def test_an_unknown_exception_is_transient(self, under_test: ConnectorUnderTest) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 from unittest import SkipTest
 
 from headgate.connectors.protocol import Capability, Connector, Link
-from headgate.domain.errors import RateLimited, WorkError
+from headgate.domain.errors import RateLimited, SlowMode, WorkError
 from headgate.domain.streams.messages import Message
+from headgate.testing.conformance.placing import Places
 
 T = TypeVar("T")
 
@@ -26,6 +28,21 @@ class ConnectorUnderTest(ABC):
     connector: Connector
     link: Link
     account: str
+
+    @property
+    def allots(self) -> bool:
+        """Whether the platform leaves it to us where messages stand."""
+        return self.connector.manifest.positions == "allotted"
+
+    def places(self, stream: str) -> Places:
+        """Return where the messages of a stream stand that were read so far."""
+        if not hasattr(self, "_places"):
+            self._places: dict[str, Places] = {}
+        return self._places.setdefault(stream, Places())
+
+    def same(self, one: Message, other: Message) -> bool:
+        """Tell whether two messages are equal, wherever we have placed them."""
+        return one == (replace(other, position=one.position) if self.allots else other)
 
     @abstractmethod
     async def pause(self) -> None:
@@ -95,7 +112,7 @@ class ConnectorUnderTest(ABC):
             try:
                 return await call()
             except Exception as error:
-                if not isinstance(self.connector.classify(error), RateLimited):
+                if not isinstance(self.connector.classify(error), RateLimited | SlowMode):
                     raise
                 await self.pause()
         raise AssertionError("the platform asked to wait for ever")

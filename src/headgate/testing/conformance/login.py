@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from headgate.connectors.protocol import Question, SignedIn
 from headgate.domain.errors import AuthFailed
 from headgate.testing.conformance.harness import ConnectorUnderTest, expect
+from headgate.testing.memory import VolatileMemory
 
 _MAX_QUESTIONS = 20
 
@@ -72,7 +73,7 @@ async def _error_of_login(under_test: ConnectorUnderTest, answers: Mapping[str, 
 async def _error_of_opening(under_test: ConnectorUnderTest, secrets: Mapping[str, str]) -> Exception | None:
     """Return what using the account ends with: some platforms notice only at the first call."""
     try:
-        link = await under_test.connector.open(under_test.account, secrets)
+        link = await under_test.connector.open(under_test.account, secrets, VolatileMemory())
         try:
             await link.discover()
         finally:

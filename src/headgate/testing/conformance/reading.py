@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headgate.domain.errors import Gone
-from headgate.domain.streams.messages import Span
+from headgate.domain.streams.messages import Head, Span
 from headgate.testing.conformance.harness import ConnectorUnderTest, expect
 from headgate.testing.conformance.walk import bound_of, read_page, walk_stream
 
@@ -23,7 +23,7 @@ class ReadingConformance:
         await under_test.settle()
         heads = await under_test.patiently(lambda: under_test.link.heads([*streams, "no-such-stream"]))
         expect(set(heads) == set(streams), f"asked for {streams} and an unknown one, got {sorted(heads)}")
-        expect(all(head.position is not None for head in heads.values()), "streams with messages have heads")
+        expect(all(is_head(head) for head in heads.values()), "streams with messages have heads")
 
     async def test_a_message_raises_the_head(self, under_test: ConnectorUnderTest) -> None:
         under_test.needs("streams")
@@ -32,8 +32,11 @@ class ReadingConformance:
         before = await bound_of(under_test, stream)
         message = await under_test.post(stream, text="one more")
         await under_test.settle()
+        after = await bound_of(under_test, stream)
+        walk = await walk_stream(under_test, stream, limit=1)
+        newest = walk.messages[0]
         expect(
-            await bound_of(under_test, stream) == message.position + 1 > before,
+            newest.key == message.key and after == newest.position + 1 > before,
             "the head is the newest message",
         )
 
@@ -86,6 +89,8 @@ class ReadingConformance:
 
     async def test_only_the_hole_is_read(self, under_test: ConnectorUnderTest) -> None:
         under_test.needs("streams")
+        if under_test.allots:
+            return  # Bookmarks say where a page begins, not positions.
         stream = await under_test.make_stream(9)
         await under_test.settle()
         walk = await walk_stream(under_test, stream, limit=100)
@@ -97,6 +102,8 @@ class ReadingConformance:
 
     async def test_a_hole_without_messages_is_proven(self, under_test: ConnectorUnderTest) -> None:
         under_test.needs("streams")
+        if under_test.allots:
+            return  # The last page of a history proves what lies below it.
         stream = await under_test.make_stream(3)
         await under_test.settle()
         walk = await walk_stream(under_test, stream, limit=100)
@@ -159,6 +166,11 @@ class ReadingConformance:
             expect(isinstance(under_test.connector.classify(error), Gone), f"{error!r} should mean: gone")
         else:
             raise AssertionError("reading an unknown stream must fail")
+
+
+def is_head(head: Head) -> bool:
+    """Tell whether a head names a message."""
+    return head.position is not None or head.key != ""
 
 
 def _in_lens(lens: str, mime_types: list[str]) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import timedelta
 
-from headgate.connectors.protocol import Part, Sent
+from headgate.connectors.protocol import OutgoingFile, Part, Sent
 from headgate.testing.conformance.harness import ConnectorUnderTest, expect
 
 
@@ -52,10 +53,29 @@ class SendingConformance:
     async def test_one_upload_is_sent_many_times(self, under_test: ConnectorUnderTest) -> None:
         under_test.needs("send")
         targets = [await under_test.make_target() for _ in range(3)]
-        media = await under_test.patiently(lambda: under_test.link.upload("a.txt", "text/plain", b"hello"))
+        hello = OutgoingFile.of("a.txt", "text/plain", b"hello")
+        media = await under_test.patiently(lambda: under_test.link.upload(hello))
         for target in targets:
             await _send(under_test, target, text="see file", media=media.handle, key=f"media-{target}")
         expect(all([len(await under_test.texts_at(t)) == 1 for t in targets]), "each target gets the file")
+
+    async def test_a_file_is_uploaded_in_the_chunks_in_which_it_is_read(
+        self, under_test: ConnectorUnderTest
+    ) -> None:
+        under_test.needs("send")
+        target = await under_test.make_target()
+        reads: list[int] = []
+
+        async def read() -> AsyncIterator[bytes]:
+            reads.append(len(reads))
+            for chunk in (b"one ", b"two ", b"three"):
+                yield chunk
+
+        chunked = OutgoingFile("b.txt", "text/plain", len(b"one two three"), read)
+        media = await under_test.patiently(lambda: under_test.link.upload(chunked))
+        await _send(under_test, target, text="in chunks", media=media.handle, key="chunks-1")
+        expect(reads, "the file is read when it is uploaded")
+        expect(len(await under_test.texts_at(target)) == 1, "the target gets the file")
 
     async def test_a_sent_message_is_found_in_the_history(self, under_test: ConnectorUnderTest) -> None:
         under_test.needs("send")

@@ -41,6 +41,8 @@ async def bound_of(under_test: ConnectorUnderTest, stream: str) -> int:
     """Return the head plus one, or 0 for an empty stream."""
     heads = await under_test.patiently(lambda: under_test.link.heads([stream]))
     expect(stream in heads, f"`heads` leaves out {stream}, which exists")
+    if under_test.allots:
+        return under_test.places(stream).bound_of(heads[stream])
     position = heads[stream].position
     return 0 if position is None else position + 1
 
@@ -56,11 +58,15 @@ async def read_page(
     bookmark: str = "",
 ) -> Page:
     """Read one page, and check what holds of every page."""
+    if under_test.allots and not bookmark:
+        bookmark = under_test.places(stream).bookmarks.get(hole.end, "")
     page = await under_test.patiently(
         lambda: under_test.link.read(
             stream, lens=lens, hole=hole, bound=bound, bookmark=bookmark, limit=limit
         )
     )
+    if under_test.allots:
+        page = under_test.places(stream).place(page, hole=hole)
     check_page(page, hole=hole, bound=bound, limit=limit)
     return page
 

@@ -36,7 +36,7 @@ class Showpiece:
 @cache
 def list_showpieces() -> tuple[Showpiece, ...]:
     """Return all of them in the order of their times."""
-    pieces = [*_damaged(), *_locked(), *_sets(), *_hostile(), *_beautiful(), *_big()]
+    pieces = [*_damaged(), *_locked(), *_sets(), *_hostile(), *_beautiful(), *_together(), *_big()]
     return tuple(sorted(pieces, key=lambda piece: piece.after))
 
 
@@ -173,6 +173,29 @@ def _beautiful() -> Iterator[Showpiece]:
         (0.03, "", vase),
     ):
         yield _piece("workshop", days, text, posted, author="Mirela", album="tidepool")
+
+
+def _together() -> Iterator[Showpiece]:
+    """Post an album of archives, and one archive in three places."""
+    floors = ("Entrance_Hall", "Flooded_Crypt", "Iron_Foundry", "Library", "Throne_Room", "Sewers")
+    for number, floor in enumerate(floors):
+        text = "Colossal Dungeon – Old Growth Studio\nCreator: Old Growth Studio\n#terrain #dungeon #32mm"
+        yield _piece(
+            "miniatures",
+            0.02 - number / 100_000,
+            "" if number else text,
+            _file(f"Dungeon_Blocks_{floor}.zip", _zip(_figures(200 + number * 10, "floor", "wall", "door"))),
+            author="Ines Marlow",
+            album="dungeon",
+        )
+    keeper = _zip(_figures(290, "lantern", "cloak", "base"))
+    for stream, days in (("workshop", 2.5), ("miniatures", 1.2), ("surfaces", 0.012)):
+        yield _piece(
+            stream,
+            days,
+            "Lantern Keeper – Nightjar Miniatures\nCreator: Nightjar Miniatures\n#bust #fantasy",
+            _file("Lantern_Keeper.zip", keeper),
+        )
 
 
 def _big() -> Iterator[Showpiece]:

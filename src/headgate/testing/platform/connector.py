@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headgate.connectors.protocol import Connector, Link, Manifest, Question, SignedIn
+from headgate.connectors.protocol import Connector, Link, Manifest, Memory, Question, SignedIn
 from headgate.domain.errors import WorkError
+from headgate.testing.platform.allotted_link import AllottedLink
 from headgate.testing.platform.errors import SimAuthError, SimBanned, classify
 from headgate.testing.platform.link import SimulatedLink
 from headgate.testing.platform.platform_state import PlatformState
@@ -47,12 +48,14 @@ class SimulatedConnector(Connector):
             known.state = "logged_out"
             self._world.disconnect(account)
 
-    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+    async def open(self, account: str, secrets: Mapping[str, str], memory: Memory) -> Link:
         known = self._world.accounts.get(account)
         if known is None or known.state == "logged_out":
             raise SimAuthError(f"{account} is not signed in")
         if known.state == "banned":
             raise SimBanned(f"{account} is banned")
+        if self._world.profile.allotted:
+            return AllottedLink(self._world, account, memory)
         return SimulatedLink(self._world, account)
 
     def host_of(self, listing: str) -> str:

@@ -2,6 +2,7 @@
 
 SimError
 ├── SimFlood            wait so many seconds
+│   └── SimSlowMode     before the next message to this group
 ├── SimTimeout          no answer came; whether anything happened is not known
 ├── SimDisconnected     the connection ended
 ├── SimAuthError        signed out, or unknown
@@ -23,10 +24,12 @@ from types import MappingProxyType
 from headgate.domain.errors import (
     Ambiguous,
     AuthFailed,
+    Banned,
     Gone,
     Malformed,
     RateLimited,
     Restricted,
+    SlowMode,
     Transient,
     WorkError,
 )
@@ -42,6 +45,10 @@ class SimFlood(SimError):
     def __init__(self, seconds: float) -> None:
         super().__init__(f"flood: wait {seconds:g} s")
         self.seconds = seconds
+
+
+class SimSlowMode(SimFlood):
+    """A group takes no further message of this account for a while."""
 
 
 class SimInterrupted(SimError):
@@ -99,7 +106,7 @@ class SimClosed(SimError):
 _MEANING: Mapping[type[SimError], type[WorkError]] = MappingProxyType(
     {
         SimAuthError: AuthFailed,
-        SimBanned: Restricted,
+        SimBanned: Banned,
         SimRestricted: Restricted,
         SimNotFound: Gone,
         SimMediaLapsed: Gone,
@@ -112,6 +119,8 @@ def classify(error: BaseException) -> WorkError:
     """Turn an exception of the library into one of ours; unknown ones may succeed if tried again."""
     if isinstance(error, WorkError):
         return error
+    if isinstance(error, SimSlowMode):
+        return SlowMode(retry_after_s=error.seconds)
     if isinstance(error, SimFlood):
         return RateLimited(str(error), retry_after_s=error.seconds)
     if isinstance(error, SimInterrupted) and error.kind in {"send", "forward"}:

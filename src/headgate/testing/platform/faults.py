@@ -38,6 +38,8 @@ class FaultRates:
     """Silently; only where live events are hints."""
     live_end: float = 0.0
     """Per live event: the connection ends before it."""
+    lost_sync: float = 0.0
+    """Per live connection: the platform does not know any more up to where it has told everything."""
     edit: float = 0.0
     """Per posted message: it is edited soon after."""
     delete: float = 0.0
@@ -53,12 +55,12 @@ NONE = FaultRates()
 MILD = FaultRates(
     flood=0.01, timeout_before=0.01, timeout_after=0.01, disconnect=0.005, malformed=0.002,
     live_duplicate=0.02, live_reorder=0.02, live_drop=0.01, live_end=0.01, edit=0.02, delete=0.01,
-    expired_link=0.02, cut=0.01, excess=0.01,
+    expired_link=0.02, cut=0.01, excess=0.01, lost_sync=0.1,
 )  # fmt: skip
 WILD = FaultRates(
     flood=0.08, timeout_before=0.06, timeout_after=0.06, disconnect=0.04, malformed=0.02, live_duplicate=0.15,
     live_reorder=0.15, live_drop=0.15, live_end=0.05, edit=0.1, delete=0.08, expired_link=0.15, ban=0.002,
-    cut=0.05, excess=0.05,
+    cut=0.05, excess=0.05, lost_sync=0.3,
 )  # fmt: skip
 LEVELS = {"none": NONE, "mild": MILD, "wild": WILD}
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from headgate.connectors.protocol import CallKind, FoundChannel, MediaHandle, Part, Sent
+from headgate.connectors.protocol import CallKind, FoundChannel, MediaHandle, OutgoingFile, Part, Sent
 from headgate.domain.listings.listings import Entry, Listed, Swept
 from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 from headgate.testing.content.content import file_bytes
@@ -81,9 +81,7 @@ class SimulatedLink:
 
     async def search(self, stream: str, request: PageRequest) -> Page:
         """Read a page, of one topic alone if the request says so: more than a connector needs."""
-        return await self._call(
-            "read", stream, lambda _: page_of(self._world, self._account, self._stream(stream), request)
-        )
+        return await self._call("read", stream, lambda _: self._page(self._stream(stream), request))
 
     async def message(self, stream: str, key: str) -> Message | None:
         return await self._call(
@@ -130,12 +128,9 @@ class SimulatedLink:
     async def prepare(self, target: str) -> None:
         await self._call("prepare", target, lambda _: self._group(target))
 
-    async def upload(self, name: str, mime_type: str, content: bytes) -> MediaHandle:
-        return await self._call(
-            "upload",
-            "",
-            lambda call: accept_upload(self._world, call, name=name, mime_type=mime_type, content=content),
-        )
+    async def upload(self, file: OutgoingFile) -> MediaHandle:
+        content = b"".join([chunk async for chunk in file.read()])
+        return await self._call("upload", "", lambda call: accept_upload(self._world, call, file, content))
 
     async def send(self, target: str, part: Part, *, key: str) -> Sent:
         return await self._send("send", target, key, lambda: part)
@@ -248,11 +243,13 @@ class SimulatedLink:
         if len(streams) > world.profile.heads_per_call:
             raise SimBadRequest(f"at most {world.profile.heads_per_call} heads a call")
         known = (world.streams[key] for key in streams if key in world.streams)
-        return {
-            stream.key: head_of(world, self._account, stream)
-            for stream in known
-            if world.sees(self._account.name, stream)
-        }
+        return {stream.key: self._head(stream) for stream in known if world.sees(self._account.name, stream)}
+
+    def _head(self, stream: Stream) -> Head:
+        return head_of(self._world, self._account, stream)
+
+    def _page(self, stream: Stream, request: PageRequest) -> Page:
+        return page_of(self._world, self._account, stream, request)
 
     def _message(self, stream: str, key: str) -> Message | None:
         row = self._row(stream, key)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from headgate.connectors.protocol import MediaHandle, Part
+from headgate.connectors.protocol import MediaHandle, OutgoingFile, Part
 from headgate.testing.platform.call_log import Call
-from headgate.testing.platform.errors import SimBadRequest, SimDuplicate, SimMediaLapsed, SimNotFound
+from headgate.testing.platform.errors import (
+    SimBadRequest,
+    SimDuplicate,
+    SimMediaLapsed,
+    SimNotFound,
+    SimSlowMode,
+)
 from headgate.testing.platform.places import GroupMessage, SimGroup, Upload
 from headgate.testing.platform.platform_state import PlatformState
 from headgate.testing.platform.streams.positions import to_ms
@@ -19,14 +25,16 @@ def find_group(world: PlatformState, *, account: str, key: str) -> SimGroup:
     return group
 
 
-def accept_upload(
-    world: PlatformState, call: Call, *, name: str, mime_type: str, content: bytes
-) -> MediaHandle:
+def accept_upload(world: PlatformState, call: Call, file: OutgoingFile, content: bytes) -> MediaHandle:
     """Keep a file, for as long as the platform keeps files."""
+    if len(content) != file.size_bytes:
+        raise SimBadRequest(f"{file.name} was announced with {file.size_bytes} bytes and has {len(content)}")
+    if len(content) > world.profile.upload_max_bytes:
+        raise SimBadRequest(f"{file.name} is larger than {world.profile.upload_max_bytes} bytes")
     now = world.clock.now()
     handle = f"m{len(world.uploads) + 1}"
-    world.uploads[handle] = Upload(call.account, name, mime_type, content, now)
-    world.log.record(call, "uploaded", place="", key=name, message_key="", text="", media=handle)
+    world.uploads[handle] = Upload(call.account, file.name, file.mime_type, content, now)
+    world.log.record(call, "uploaded", place="", key=file.name, message_key="", text="", media=handle)
     life_s = world.profile.media_life_s
     return MediaHandle(handle, None if life_s is None else now + timedelta(seconds=life_s))
 
@@ -47,6 +55,7 @@ def accept_send(world: PlatformState, call: Call, group: SimGroup, part: Part, *
             return earlier
         if dedupe.kind == "error":
             raise SimDuplicate(f"{key} was sent before")
+    _check_slow_mode(world, group, account=call.account)
     message = GroupMessage(
         key=f"{to_ms(now)}-{len(group.messages) + 1}",
         account=call.account,
@@ -60,6 +69,14 @@ def accept_send(world: PlatformState, call: Call, group: SimGroup, part: Part, *
         call, "sent", place=group.key, key=key, message_key=message.key, text=part.text, media=part.media
     )
     return message
+
+
+def _check_slow_mode(world: PlatformState, group: SimGroup, *, account: str) -> None:
+    sent_at = [message.sent_at for message in group.messages if message.account == account]
+    if world.profile.slow_mode_s and sent_at:
+        waited_s = (world.clock.now() - sent_at[-1]).total_seconds() / world.clock.speed
+        if waited_s < world.profile.slow_mode_s:
+            raise SimSlowMode(world.profile.slow_mode_s - waited_s)
 
 
 def find_in_history(world: PlatformState, group: SimGroup, *, account: str, key: str) -> GroupMessage | None:

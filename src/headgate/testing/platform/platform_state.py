@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from headgate.domain.streams.messages import Message
+from headgate.domain.streams.messages import UNPLACED, Message
 from headgate.kernel.clock import Clock
 from headgate.testing.content.seeds import derive, derive_seed
 from headgate.testing.platform.call_log import CallLog
@@ -129,7 +129,7 @@ class PlatformState:
     def seen_by(self, account: str, message: Message) -> Message:
         """Return a message with the position and key that an account sees."""
         position = message.position + self.accounts[account].shift
-        return replace(message, position=position, key=str(position))
+        return replace(message, position=UNPLACED if self.profile.allotted else position, key=str(position))
 
     def messages(self, stream: str) -> list[Message]:
         """Return what a stream holds now, oldest first, whether visible to searches yet or not."""

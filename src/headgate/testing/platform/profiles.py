@@ -44,6 +44,13 @@ class Profile:
     lenses: tuple[Lens, ...] = ALL_LENSES
     positions: Literal["snowflake", "compact", "mixed"] = "snowflake"
     position_scope: Literal["channel", "account"] = "channel"
+    allotted: bool = False
+    """Nobody outside the platform sees its positions: messages are told in order, and known by their keys."""
+    timeline_limit: int = 3
+    """Where positions are allotted: how many of the messages that a listener missed are told, by stream."""
+    late_order_chance: float = 0.0
+    late_order: int = 3
+    """A message that reaches the platform late is shown before up to so many that came earlier."""
 
     settle_margin_s: float = 30.0
     search_lag_s: float = 0.0
@@ -73,9 +80,12 @@ class Profile:
     """Attachments carry the platform's name of their content, equal for reposts."""
     link_life_s: float | None = None
     """Downloads work so long after the message was fetched; None: always."""
+    upload_max_bytes: int = 50_000_000
     media_life_s: float | None = None
     """Uploads can be sent for so long; None: always."""
     dedupe: DedupeWindow = _SAME_MESSAGE_FOR_AN_HOUR
+    slow_mode_s: float = 0.0
+    """A group takes one message of an account in so many seconds."""
 
     flood_per_minute: Mapping[CallKind, float] = field(default_factory=dict[CallKind, float])
     """Calls of an account in any 60 s after which the platform signals a flood."""
@@ -130,6 +140,8 @@ class Profile:
             lenses=self.lenses,
             settle_margin_s=self.settle_margin_s,
             position_scope=self.position_scope,
+            positions="allotted" if self.allotted else "platform",
+            edit_window_s=0.0 if self.allotted else 172_800.0,
             live=self.live,
             short_page_proves_bound=self.short_page_proves_bound,
             heads_per_call=self.heads_per_call,
@@ -137,6 +149,7 @@ class Profile:
             dedupe=self.dedupe,
             ranges=self.ranges,
             exact_sizes=self.exact_sizes,
+            upload_max_bytes=self.upload_max_bytes,
             lanes=self.lanes,
         )
 
@@ -173,8 +186,9 @@ matrix_like = Profile(
     name="matrix_like",
     lenses=("everything",),
     positions="compact",
+    allotted=True,
+    late_order_chance=0.1,
     settle_margin_s=0.0,
-    late_chance=0.05,
     backdated_chance=0.2,
     future_chance=0.05,
     page_size=50,
@@ -185,8 +199,8 @@ matrix_like = Profile(
     flood_per_minute={"send": 90},
 )
 
-basic_group_like = telegram_like.but(name="basic_group_like", position_scope="account")
-"""Each account counts the messages of a group by itself."""
+basic_group_like = telegram_like.but(name="basic_group_like", position_scope="account", slow_mode_s=3.0)
+"""Each account counts the messages of a group by itself, and may not hurry in it."""
 
 hostile = Profile(
     name="hostile",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.testing.content.activity import LOOK_BACK_MS
 from headgate.testing.platform.streams.live import Connection, Happening
@@ -84,9 +84,43 @@ class Timeline:
             if connection in self.connections:
                 self.connections.remove(connection)
 
+    def replay(self, connection: Connection, *, since_ms: int, limit: int) -> None:
+        """Tell a connection again what has happened since a time, of each stream the newest messages only."""
+        missed = [
+            happening
+            for stream in self._streams.values()
+            if self._sees(connection.account, stream)
+            for happening in _limited(_happened(stream, since_ms=since_ms, until_ms=self._now_ms), limit)
+        ]
+        for happening in sorted(missed, key=lambda h: (h.at_ms, h.row.position, h.kind != "gap")):
+            connection.accept(happening)
+
     def _take_due(self, now_ms: int) -> Iterator[Happening]:
         while self._due and self._due[0].at_ms <= now_ms:
             yield heapq.heappop(self._due).happening
+
+
+def _happened(stream: Stream, *, since_ms: int, until_ms: int) -> Iterator[Happening]:
+    yield from _scheduled(stream, after_ms=since_ms - 1, until_ms=until_ms)
+    for row in stream.posted:
+        if since_ms <= row.arrived_ms <= until_ms:
+            yield Happening("message", stream.key, row, row.arrived_ms)
+        if row.edited_ms is not None and since_ms <= row.edited_ms <= until_ms:
+            yield Happening("edit", stream.key, row, row.edited_ms)
+        if row.deleted_ms is not None and since_ms <= row.deleted_ms <= until_ms:
+            yield Happening("delete", stream.key, row, row.deleted_ms)
+
+
+def _limited(happenings: Iterable[Happening], limit: int) -> list[Happening]:
+    """Leave out all but the newest messages, and say so."""
+    found = list(happenings)
+    messages = sorted((h for h in found if h.kind == "message"), key=lambda h: h.row.position)
+    if len(messages) <= limit:
+        return found
+    first = messages[-limit]
+    left_out = {h.row.position for h in messages[:-limit]}
+    told = [h for h in found if h.kind != "message" or h.row.position not in left_out]
+    return [replace(first, kind="gap"), *told]
 
 
 def _scheduled(stream: Stream, *, after_ms: int, until_ms: int) -> Iterator[Happening]:

@@ -96,7 +96,7 @@ class World(PlatformState):
         message = self._publish(target, content, topic=topic, album=album, sent_at=sent_at, heard=heard)
         if not reply_to:
             return message
-        row = target.posted[-1]
+        row = self.row(stream, message.key)
         row.reply_to = self.row(stream, reply_to).position
         return self.tell(row)
 
@@ -298,7 +298,9 @@ class World(PlatformState):
         row = self._row(stream, self.now_ms, content, topic=topic, album=album)
         if sent_at is not None:
             row.skew_ms = to_ms(sent_at) - row.arrived_ms
-        stream.posted.append(row)
+        if stream.choices.chance(self.profile.late_order_chance) and stream.posted:
+            row.position = stream.earlier_position(stream.choices.below(self.profile.late_order) + 1)
+        stream.insert(row)
         if heard:
             self.timeline.tell(Happening("message", stream.key, row, row.arrived_ms))
         self._draw_changes(stream, row)

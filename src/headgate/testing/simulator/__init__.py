@@ -8,7 +8,13 @@ from headgate.testing.simulator.engine.theatre import Theatre, open_theatre
 from headgate.testing.simulator.listings.play import ListingOutcome, ListingPlay, ListingScript
 from headgate.testing.simulator.sending.fanout import Fanout, FanoutOutcome, FanoutScript
 from headgate.testing.simulator.streams.play import Play, PlayOutcome, Script
-from headgate.testing.simulator.streams.scripts import FAULTS, fanout_for, listings_for, script_for
+from headgate.testing.simulator.streams.scripts import (
+    FAULTS,
+    fanout_for,
+    listings_for,
+    script_for,
+    sharing_for,
+)
 
 __all__ = [
     "FAULTS",
@@ -28,4 +34,5 @@ __all__ = [
     "listings_for",
     "open_theatre",
     "script_for",
+    "sharing_for",
 ]

@@ -1,14 +1,32 @@
 """The JSON API for programs: `/api/v1`, described by `/api/openapi.json`."""
 
-from headgate.web.api import account, channels, description, item_actions, items, platform_accounts, stored
+from headgate.web.api import (
+    account,
+    channels,
+    description,
+    item_actions,
+    items,
+    platform_accounts,
+    stored,
+)
 from headgate.web.api.labels import labels, rules
+from headgate.web.api.library import chapters as library_chapters
+from headgate.web.api.library import group_rules, groups, library, search, send_rules, sends, views
 from headgate.web.api.notifications import follows, notifications, push_addresses
 from headgate.web.api.reminders import media, reminder_runs, reminders, runs, targets
 from headgate.web.api.series import chapters, feeds, listings, series
 
 ROUTES = [
+    library.routes,
+    views.routes,
+    sends.routes,
+    library_chapters.routes,
+    send_rules.routes,
     items.routes,
+    search.routes,
     item_actions.routes,
+    groups.routes,
+    group_rules.routes,
     stored.routes,
     labels.routes,
     rules.routes,

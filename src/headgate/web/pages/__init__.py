@@ -7,17 +7,37 @@ from headgate.web.pages import (
     item_actions,
     items,
     jobs,
-    library,
     service,
 )
 from headgate.web.pages.access import account, entrance
 from headgate.web.pages.labels import item_labels, label_names, label_rules
+from headgate.web.pages.library import (
+    chapters,
+    drawer,
+    filters,
+    group_rules,
+    groups,
+    saved_views,
+    selection,
+    send_rules,
+    sends,
+    shelf,
+)
 from headgate.web.pages.notifications import following, notifications, push, settings
 from headgate.web.pages.reminders import reminder_plans, reminders, runs
 from headgate.web.pages.series import feed_lists, series, series_add, sources
 
 ROUTES = [
-    library.routes,
+    shelf.routes,
+    filters.routes,
+    saved_views.routes,
+    drawer.routes,
+    groups.routes,
+    group_rules.routes,
+    selection.routes,
+    sends.routes,
+    chapters.routes,
+    send_rules.routes,
     items.routes,
     item_actions.routes,
     item_labels.routes,

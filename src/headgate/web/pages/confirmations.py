@@ -52,6 +52,8 @@ class Confirmation:
     ticks: Sequence[Checkbox] = ()
     carried: Mapping[str, str] = field(default_factory=dict[str, str])
     """What a yes sends along."""
+    swaps: str = ""
+    """What the answer to a yes is put in place of, where the question is a dialog; else it is a page."""
     is_grave: bool = False
     is_possible: bool = True
     """Otherwise the texts say why not, and there is no button."""

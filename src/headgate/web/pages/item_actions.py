@@ -78,8 +78,8 @@ async def ask_to_drop(site: CurrentSite, caller: CurrentCaller, item_id: UUID) -
 async def drop(site: CurrentSite, item_id: UUID) -> Response:
     """Give the item's stored files up."""
     async with site.transaction() as tx:
-        await drop_items(tx, [item_id], now=site.parts.clock.now())
-    return RedirectResponse(f"/items/{item_id}#files", status_code=303)
+        freed = await drop_items(tx, [item_id], now=site.parts.clock.now())
+    return RedirectResponse(f"/items/{item_id}?freed={freed.bytes}", status_code=303)
 
 
 @routes.get("/items/{item_id}/remove", door=ADMIN)
@@ -103,8 +103,8 @@ async def ask_to_remove(site: CurrentSite, caller: CurrentCaller, item_id: UUID)
 async def remove(site: CurrentSite, item_id: UUID) -> Response:
     """Remove the item and its files for ever."""
     async with site.transaction() as tx:
-        await remove_items(tx, [item_id], now=site.parts.clock.now())
-    return RedirectResponse("/", status_code=303)
+        freed = await remove_items(tx, [item_id], now=site.parts.clock.now())
+    return RedirectResponse(f"/?freed={freed.bytes}", status_code=303)
 
 
 def _read_item(text: str) -> UUID:

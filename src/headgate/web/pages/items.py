@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from headgate.catalogue.items import ItemDetails, show_item
 from headgate.catalogue.stored import ContentsPage, list_contents
 from headgate.domain.text import storable, typed_text
+from headgate.domain.words.file_words import freed_text
 from headgate.ingest.serving.downloads import MAX_NESTED_ENTRIES
 from headgate.storage.library.downloads import list_states
 from headgate.web import stored_files
@@ -62,6 +64,7 @@ async def show_one(
     under: str = "",
     find: str = "",
     skip: int = 0,
+    freed: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
     """Show an item, what was said with it, what is stored, and where it was seen."""
     async with site.transaction() as tx:
@@ -84,6 +87,7 @@ async def show_one(
         inside=view,
         downloads=downloads,
         progress_of=site.hub.downloads.get,
+        freed="" if freed is None else freed_text(freed),
     )
 
 

@@ -67,6 +67,14 @@ function tellWhenSettled(tell) {
   else tell();
 }
 
+/** A page that is being left loses its stream, which is no error; one that stays after all hears of errors again. */
+const LEAVING_MS = 5000;
+let isLeaving = false;
+addEventListener("beforeunload", () => {
+  isLeaving = true;
+  setTimeout(() => (isLeaving = false), LEAVING_MS);
+});
+
 /**
  * An EventSource of pages that are looked at. Browsers allow six connections to a server; hidden tabs
  * would use them up with streams that nobody sees. A page that comes back is told to refresh.
@@ -111,6 +119,7 @@ class SeenEventSource extends EventTarget {
       this.wasHidden = false;
     };
     this.source.onerror = (event) => {
+      if (isLeaving) return;
       if (this.source.readyState === EventSource.CLOSED) this.ended = true;
       this.onerror?.(event);
     };
@@ -136,17 +145,9 @@ class SeenEventSource extends EventTarget {
   }
 }
 
-/** Does not pull the list away from somebody who reads further down when too much arrived to add it. */
-function keepPlace() {
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const live = event.detail.requestConfig.triggeringEvent?.type.startsWith("sse:");
-    if (live && event.detail.target.id === "library" && scrollY > innerHeight) event.detail.shouldSwap = false;
-  });
-}
-
 function moveRow(step) {
-  const rows = [...document.querySelectorAll("[data-row]")];
-  const at = rows.indexOf(document.activeElement);
+  const rows = [...document.querySelectorAll("[data-row]")].filter((row) => row.checkVisibility());
+  const at = rows.indexOf(document.activeElement?.closest("[data-row]"));
   const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + step, 0), rows.length - 1);
   rows[next]?.focus();
 }
@@ -159,28 +160,12 @@ const keys = {
 };
 
 function onKey(event) {
-  const typing = event.target.closest?.("input, textarea, select, dialog, [contenteditable]");
+  const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]");
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   const act = keys[event.key];
   if (!act) return;
   event.preventDefault();
   act();
-}
-
-/** Marks rows that were not there before, so that the eye finds what arrived. */
-function markFresh() {
-  let before;
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const live = event.detail.target.id === "newest";
-    before = live && new Set([...event.detail.target.querySelectorAll("[data-row]")].map((row) => row.id));
-  });
-  document.addEventListener("htmx:afterSettle", () => {
-    if (!before) return;
-    for (const row of document.querySelectorAll("#newest [data-row]")) {
-      row.classList.toggle("fresh", !before.has(row.id));
-    }
-    before = undefined;
-  });
 }
 
 customElements.define("relative-time", RelativeTime);
@@ -195,7 +180,5 @@ document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll(".menu[open]")) if (!menu.contains(event.target)) menu.open = false;
 });
 document.getElementById("show-keys")?.addEventListener("click", () => keys["?"]());
-markFresh();
-keepPlace();
 // The demo's entry link does its work once; it need not stay in the address bar.
 if (location.pathname.startsWith("/enter/")) history.replaceState(null, "", "/");

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 READ_BYTES = 2**18
 _BLOCK_BYTES = 2**20
@@ -44,8 +44,10 @@ class ByteServer:
         if start < len(head):
             writer.write(head[start:])
             left -= len(head) - start
-        while left > 0:
-            writer.write(memoryview(self._block)[: min(left, _BLOCK_BYTES)])
-            await writer.drain()
-            left -= _BLOCK_BYTES
+        # A turn that ends in the middle of a file closes its connection.
+        with suppress(ConnectionError):
+            while left > 0:
+                writer.write(memoryview(self._block)[: min(left, _BLOCK_BYTES)])
+                await writer.drain()
+                left -= _BLOCK_BYTES
         writer.close()

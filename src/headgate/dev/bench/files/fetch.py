@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from headgate.app.parts import Parts, build_parts
 from headgate.cli.output import progress_bar
-from headgate.connectors.protocol import Link
+from headgate.connectors.protocol import Link, Memory
 from headgate.dev.bench.files.byte_server import ByteServer
 from headgate.dev.bench.followed import HEARTBEAT_S, PLATFORM, READER, SEED, unpaced_profile
 from headgate.dev.bench.ground import open_ground
@@ -87,7 +87,7 @@ class SocketConnector(SimulatedConnector):
         super().__init__(world)
         self._of_world, self._server, self._sizes = world, server, sizes
 
-    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+    async def open(self, account: str, secrets: Mapping[str, str], memory: Memory) -> Link:
         link = SocketLink(self._of_world, account)
         link.server, link.sizes = self._server, self._sizes
         return link

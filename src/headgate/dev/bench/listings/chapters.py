@@ -19,7 +19,7 @@ from uuid import UUID
 from headgate.app.parts import Parts, build_parts
 from headgate.cli.output import progress_bar
 from headgate.connectors.listing_link import ListingLink
-from headgate.connectors.protocol import FoundChannel, LaneDefault, Link, Manifest, Question, SignedIn
+from headgate.connectors.protocol import FoundChannel, LaneDefault, Link, Manifest, Memory, Question, SignedIn
 from headgate.dev.bench.ground import open_ground
 from headgate.dev.bench.listings.chapter_floors import MAKE_TABLES, Rows, chapter_job_kind, measure_rows
 from headgate.dev.bench.measuring import Figure, Report, rate_line
@@ -94,7 +94,7 @@ class SiteConnector:
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
         """Nobody is signed in."""
 
-    async def open(self, account: str, secrets: Mapping[str, str]) -> Link:
+    async def open(self, account: str, secrets: Mapping[str, str], memory: Memory) -> Link:
         return InstantSite(self._answers)
 
     def host_of(self, listing: str) -> str:

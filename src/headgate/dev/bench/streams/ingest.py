@@ -85,7 +85,9 @@ class IngestBench:
     account: AccountRef
 
     async def clear(self) -> None:
-        await self.connection.execute("truncate sighting, item cascade")
+        await self.connection.execute(
+            "truncate sighting, message, item, shelf, shelf_facet, shelf_queue cascade"
+        )
 
     async def take_in(self, channel_id: UUID, messages: Sequence[Message]) -> float:
         """Return things a second: pages as a scan writes them, and whatever jobs they wake."""
@@ -236,7 +238,7 @@ def _report(sizes: IngestSizes, rates: IngestRates, delays_ms: list[float], *, s
         f" and batches of {BATCH}."
     )
     floor_note = (
-        "The floors write the same sighting, item and file rows with plain upserts: in batches of the same"
-        " sizes, and one a statement and commit."
+        "The floors write the same rows of messages, sightings, items, files and the shelf with plain"
+        " upserts: in batches of the same sizes, and one a statement and commit."
     )
     return Report("ingest", title, values, lines, [note, floor_note])

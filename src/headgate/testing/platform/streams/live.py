@@ -20,7 +20,7 @@ _REORDER_MS = 5_000
 class Happening:
     """Something that happens in a stream at a time."""
 
-    kind: Literal["message", "edit", "delete"]
+    kind: Literal["message", "edit", "delete", "gap"]
     stream: str
     row: Row
     at_ms: int
@@ -95,7 +95,7 @@ class Connection:
         self.woken.set()
 
     def _reorder_ms(self) -> int:
-        if not self._strikes("live_reorder"):
+        if self._profile.allotted or not self._strikes("live_reorder"):
             return 0
         return 1 + self._faults.choices("live_reorder", self.account).below(_REORDER_MS)
 

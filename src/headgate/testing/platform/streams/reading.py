@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from headgate.domain.streams.coverage import proven_span
-from headgate.domain.streams.messages import Head, Lens, Page, Span
+from headgate.domain.streams.messages import UNPLACED, Head, Lens, Page, Span
 from headgate.testing.content.seeds import derive_seed
 from headgate.testing.platform.errors import SimBadRequest
 from headgate.testing.platform.places import SimAccount
 from headgate.testing.platform.platform_state import PlatformState
 from headgate.testing.platform.streams.rows import Row, matches_lens, write_row
-from headgate.testing.platform.streams.stream import Stream
+from headgate.testing.platform.streams.stream import END, Stream
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,29 @@ def page_of(world: PlatformState, account: SimAccount, stream: Stream, request: 
     return Page(
         messages=tuple(world.tell(row, shift=account.shift) for row in rows if row.position not in garbled),
         proven=proven,
-        bookmark="" if exhausted else _make_bookmark(world, stream, positions[-1]),
+        bookmark="" if exhausted else make_bookmark(world, stream, positions[-1]),
         exhausted=exhausted,
         unreadable=tuple(str(row.position + account.shift) for row in rows if row.position in garbled),
     )
+
+
+def allotted_head_of(world: PlatformState, account: SimAccount, stream: Stream) -> Head:
+    """Return the newest message, by its key, and where reading back from it begins."""
+    head = head_of(world, account, stream)
+    if head.position is None:
+        return Head(None)
+    bookmark = make_bookmark(world, stream, head.position + 1)
+    return Head(None, head.sent_at, key=str(head.position), bookmark=bookmark)
+
+
+def allotted_page_of(world: PlatformState, account: SimAccount, stream: Stream, request: PageRequest) -> Page:
+    """Return the messages before a bookmark, or the newest, without their positions."""
+    end = _open_bookmark(world, stream, request.bookmark) if request.bookmark else END
+    whole = replace(request, hole=Span(0, end), bound=end, bookmark="")
+    page = page_of(world, account, stream, whole)
+    messages = tuple(replace(message, position=UNPLACED) for message in page.messages)
+    nothing = Span(request.hole.end, request.hole.end)
+    return replace(page, messages=messages, proven=nothing)
 
 
 def _find(
@@ -88,7 +107,8 @@ def _find(
     return list(islice(found, asked))
 
 
-def _make_bookmark(world: PlatformState, stream: Stream, position: int) -> str:
+def make_bookmark(world: PlatformState, stream: Stream, position: int) -> str:
+    """Return what leads to the messages before a position."""
     if not world.profile.opaque_bookmarks:
         return str(position)
     return f"t{position ^ derive_seed(world.seed, 'bookmark', stream.key):016x}"

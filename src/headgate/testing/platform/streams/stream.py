@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -40,6 +40,16 @@ class Stream:
         if self.posted:
             position = max(position, self.posted[-1].position + 2 + self.choices.below(13))
         return position + position % 2
+
+    def earlier_position(self, back: int) -> int:
+        """Return a fresh position before some of the newest messages: a late one is shown there."""
+        position = self.posted[-back].position - 1 if back <= len(self.posted) else 0
+        known = {row.position for row in self.posted[-back - 1 :]}
+        return self.posted[-1].position + 2 if position in known or position <= 0 else position
+
+    def insert(self, row: Row) -> None:
+        """Add a message where the history shows it."""
+        insort(self.posted, row, key=lambda each: each.position)
 
     def newest_first(self, *, start: int = 0, end: int = END, now_ms: int) -> Iterator[Row]:
         """Go through all that has arrived in a range, deleted messages included, from its end."""

@@ -104,7 +104,9 @@ class StagedDatabase(Database):
             async with super().transaction() as tx:
                 # Its beginning and its end.
                 count_statements(2)
-                yield StagedTx(tx.connection, self._stage)
+                staged = StagedTx(tx.connection, self._stage)
+                yield staged
+                await staged.finish()
                 await self._stage.point("before commit", switch=False, undone=True)
                 if self._stage.loses_connection():
                     self._lines.cut(tx.connection)

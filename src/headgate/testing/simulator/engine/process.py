@@ -97,8 +97,8 @@ class Process:
         loops = [self.product.tick, self.product.listen] if self.listens else [self.product.tick]
         self.troupe.start(*(loop() for loop in loops))
         self._loops = list(self.troupe.tasks)
-        kinds = list(self.product.kinds)
-        shared = [kind.name for kind in kinds if kind.runner in SHARED and kind.name not in OUTSIDE]
+        kinds = [kind for kind in self.product.kinds if kind.name not in OUTSIDE]
+        shared = [kind.name for kind in kinds if kind.runner in SHARED]
         own = [kind for kind in kinds if kind.runner not in SHARED and self._runs(kind.runner)]
         self.troupe.start(
             self._dispatch(shared, WORKERS), *(self._dispatch([kind.name], kind.concurrency) for kind in own)

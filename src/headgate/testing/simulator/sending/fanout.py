@@ -24,7 +24,8 @@ from headgate.testing.simulator.engine.operator import Operator
 from headgate.testing.simulator.engine.process import Process, ProductFactory
 from headgate.testing.simulator.engine.stage import Perils, Stage, StageClock, TrueClock
 from headgate.testing.simulator.sending.judge import SHARES, JudgedShare, check_fanout
-from headgate.testing.simulator.sending.plan import plan_runs
+from headgate.testing.simulator.sending.plan import plan_runs, see_targets
+from headgate.testing.simulator.sending.sharing import Sharing, check_sharing, stock_library
 from headgate.testing.simulator.sending.steering import Steering
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
@@ -61,6 +62,8 @@ class FanoutScript:
     """Nothing goes wrong, so that everybody begins at once and nobody takes longer than the pace."""
     steered: bool = False
     """A person pauses, resumes and cancels runs, and groups shut accounts out, while things go wrong."""
+    things: int = 0
+    """Things in the library that a person sends on at random while things go wrong."""
     happenings: Sequence[FanoutEvent] = ()
     """What happens when, in the order of time."""
 
@@ -102,7 +105,15 @@ class Fanout:
             await lines.tell_time(START)
             self.stage = Stage(self.seed, START, tell_time=lines.tell_time)
             self.world = self._build_world()
-            self.ensemble = Ensemble(self.seed, lines, self.stage, self.world, self.build, listens=False)
+            self.ensemble = Ensemble(
+                self.seed,
+                lines,
+                self.stage,
+                self.world,
+                self.build,
+                listens=False,
+                downloads=bool(self.script.things),
+            )
             self.company = Company(self.stage)
             self.person_db = StagedDatabase(lines, StageClock(self.stage), self.stage, name="person")
             try:
@@ -132,7 +143,7 @@ class Fanout:
         """Write the reminders, and let each begin now."""
         self.ids = Ids(StageClock(self.stage), Randomness(self.seed).fork("ids"))
         async with self.person_db.transaction() as tx:
-            await plan_runs(
+            accounts = await plan_runs(
                 tx,
                 self.world,
                 self.script.parts,
@@ -142,6 +153,17 @@ class Fanout:
                 ids=self.ids,
                 now=START,
             )
+            if self.script.things:
+                await see_targets(tx, now=START)
+                await stock_library(
+                    tx,
+                    self.world,
+                    self.script.things,
+                    reader=self.script.accounts[0],
+                    reader_id=accounts[0],
+                    ids=self.ids,
+                    now=START,
+                )
 
     async def leap(self, seconds: float) -> None:
         """Let much time pass at once; whoever waits for a moment in it wakes at its end."""
@@ -159,9 +181,10 @@ class Fanout:
             self.ensemble.start_process()
         self._invite_people()
         waiting = deque(script.happenings)
-        troubled = script.rates != FaultRates() or script.perils != Perils()
+        sharing = bool(script.things)
+        troubled = sharing or script.rates != FaultRates() or script.perils != Perils()
         self._unsettled = True
-        while stage.elapsed_s < self._longest_s() and (self._unsettled or waiting):
+        while stage.elapsed_s < self._longest_s() and (self._unsettled or waiting or (sharing and troubled)):
             if troubled and stage.elapsed_s >= script.troubled_s:
                 troubled, stage.perils = False, Perils()
                 self.world.calm()
@@ -180,6 +203,7 @@ class Fanout:
             self._unsettled = await _count(
                 director,
                 "select (select count(*) from run where ended_at is null or due_at is not null)"
+                " + (select count(*) from send_request where due_at is not null)"
                 " + (select count(*) from dead_letter where state = 'open')",
             )
 
@@ -199,6 +223,9 @@ class Fanout:
         self.company.start("operator", operator.live_on())
         if self.script.steered:
             self.company.start("person", self.steering.meddle())
+        if self.script.things:
+            sharing = Sharing(self.stage, self.world, self.person_db, choices.fork("sharing"), self.ids)
+            self.company.start("sharing", sharing.meddle())
 
     async def _mend_accounts(self, director: Connection) -> None:
         """Sign accounts in again when the platform would let them, as a person does."""
@@ -247,6 +274,8 @@ class Fanout:
             outcome.failures.append(f"not at rest after {self.stage.elapsed_s:.0f} s: {outcome.states}")
         shares = [JudgedShare(*row) for row in await (await director.execute(SHARES)).fetchall()]
         outcome.failures.extend(check_fanout(self, shares))
+        if self.script.things:
+            outcome.failures.extend(await check_sharing(self.world, director))
         return outcome
 
 

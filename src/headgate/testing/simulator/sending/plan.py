@@ -66,6 +66,15 @@ async def plan_runs(
     return accounts
 
 
+async def see_targets(tx: Tx, *, now: datetime) -> None:
+    """Let every account write to every group."""
+    await tx.raw(
+        "insert into target_account (account_id, target_id, seen_at)"
+        " select a.id, t.id, $1 from account a cross join target t returning target_id",
+        [now],
+    )
+
+
 def _part(text: str, picture_id: UUID) -> DraftPart:
     if text.startswith("+"):
         return DraftPart(text.removeprefix("+").removeprefix("picture"), picture_id)

@@ -24,6 +24,9 @@ select s.channel_id, s.message_key, s.attachment_key, f.state,
        coalesce(encode(b.sha256, 'hex'), '') as sha256, f.error_message
 from item_file f join sighting s on s.id = f.sighting_id left join blob b on b.id = f.blob_id
 
+-- name: blobs
+select object_name, encode(sha256, 'hex') as sha256 from blob where damaged_at is null
+
 -- name: wanted
 select sighting_id::text from item_file where sighting_id::text = any(%(names)s::text[]) and state = 'wanted'
 
@@ -46,15 +49,48 @@ class FileRow:
     error_message: str
 
 
+@dataclass(frozen=True)
+class BlobRow:
+    """Content that can be read, as its row says."""
+
+    object_name: str
+    sha256: str
+
+
 @dataclass
 class Contents:
     """Compares what is stored with what the world holds."""
 
     world: World
     _hashes: dict[tuple[Content, int], str] = field(default_factory=dict[tuple[Content, int], str])
+    _whole: set[str] = field(default_factory=set[str])
+    """Objects that were read and are what their rows say; objects never change."""
 
-    async def check_always(self, director: Connection) -> list[str]:
-        """Return what is never allowed: stored content that was never posted there."""
+    async def check_always(self, director: Connection, data_dir: Path) -> list[str]:
+        """Return what is never allowed: stored content that is not whole, or was never posted there."""
+        broken = await self._check_objects(director, data_dir)
+        return [*broken, *await self._check_posted(director)]
+
+    async def _check_objects(self, director: Connection, data_dir: Path) -> list[str]:
+        """Read what can be read, and return what is not what its row says."""
+        blobs = await Tx(director).all(BlobRow, Q["blobs"])
+        return [
+            f"stored, but {found}: {blob.object_name}"
+            for blob in blobs
+            if blob.object_name not in self._whole
+            and (found := self._read_object(blob, data_dir / "blobs" / blob.object_name))
+        ]
+
+    def _read_object(self, blob: BlobRow, path: Path) -> str:
+        """Return what is wrong with an object; empty if it is whole."""
+        if not path.is_file():
+            return "not there"
+        if hashlib.sha256(path.read_bytes()).hexdigest() != blob.sha256:
+            return "not what its hash says"
+        self._whole.add(blob.object_name)
+        return ""
+
+    async def _check_posted(self, director: Connection) -> list[str]:
         rows = await Tx(director).all(FileRow, Q["files"])
         channels = await read_channels(self.world, director)
         return [
@@ -80,7 +116,9 @@ class Contents:
         """Return what is not stored although it should be, and what is left over."""
         tx = Tx(director)
         rows = await tx.all(FileRow, Q["files"])
-        failures = await self.check_always(director)
+        # At rest everything is read once more: nothing that is in use may have been deleted.
+        self._whole.clear()
+        failures = await self.check_always(director, data_dir)
         for channel in await read_channels(self.world, director):
             files = {
                 (row.message_key, row.attachment_key): row for row in rows if row.channel_id == channel.row.id

@@ -31,6 +31,7 @@ from headgate.testing.platform.world import World
 from headgate.testing.simulator.engine.database import StagedDatabase
 from headgate.testing.simulator.engine.process import Product
 from headgate.testing.simulator.engine.stage import Stage
+from headgate.testing.simulator.streams.grouping import Grouper
 
 T = TypeVar("T")
 
@@ -118,6 +119,10 @@ class Person:
     signed_in_s: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     pins: dict[UUID, Tier] = field(default_factory=dict[UUID, Tier])
     """How often each stream is to be checked, where the person has said so."""
+    grouper: Grouper = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.grouper = Grouper(self.stage, self.database, self.choices.fork("groups"), self.ids)
 
     async def meddle(self) -> None:
         """Follow what there is, then do something every now and then, for ever."""
@@ -140,6 +145,7 @@ class Person:
             (self._sign_in, 2),
             (self._retry_misses, 1),
             (self._set_frequency, 2),
+            (self.grouper.act, 8),
         )
 
     async def follow(self, account: str) -> None:

@@ -22,8 +22,10 @@ from headgate.testing.simulator.streams.calls import check_calls, count_reads, l
 from headgate.testing.simulator.streams.checks import check_always, check_rest
 from headgate.testing.simulator.streams.contents import Contents
 from headgate.testing.simulator.streams.crowd import Crowd
+from headgate.testing.simulator.streams.grouping import check_decisions
 from headgate.testing.simulator.streams.person import Person
 from headgate.testing.simulator.streams.punctuality import Punctuality
+from headgate.testing.simulator.streams.shelf_model import check_shelf
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ACCOUNTS = ("reader", "second")
@@ -137,7 +139,11 @@ class Play:
         while stage.elapsed_s < self.script.troubled_s and not failures:
             until_s = min(stage.elapsed_s + CHECK_S, self.script.troubled_s)
             await stage.play(until_s=until_s, between=self.ensemble.replace_dead)
-            failures = [*await check_always(world, director), *await self.contents.check_always(director)]
+            failures = [
+                *await check_always(world, director),
+                *await self.contents.check_always(director, person.product.data_dir),
+                *await check_shelf(director, at_rest=False),
+            ]
         stage.perils = Perils()
         await company.see_off()
         return failures
@@ -190,6 +196,8 @@ class Play:
             await company.see_off()
             failures = await check_rest(world, director, last_forms=reset, pins=person.pins)
             failures += await self.contents.check_rest(director, person.product.data_dir)
+            failures += await check_shelf(director, at_rest=True)
+            failures += await check_decisions(director, person.grouper.decisions)
         return failures
 
     def _build_world(self, stage: Stage) -> World:

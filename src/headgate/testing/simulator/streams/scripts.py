@@ -74,6 +74,23 @@ def fanout_for(seed: int, faults: str) -> FanoutScript:
     )
 
 
+def sharing_for(seed: int, faults: str) -> FanoutScript:
+    """Return the play of a seed in which a person sends things of the library on beside a reminder."""
+    profiles = sorted(PRESETS)
+    return FanoutScript(
+        targets=2,
+        parts=("Dear {group}",),
+        accounts=("main", "second"),
+        profile=PRESETS[profiles[seed % len(profiles)]],
+        processes=1 + seed % 2,
+        rates=_SENDING[faults],
+        perils=_perils(seed, faults, _SMALL_STEPS_S),
+        troubled_s=60.0,
+        longest_s=2 * 3600.0,
+        things=4,
+    )
+
+
 def listings_for(seed: int, faults: str) -> ListingScript:
     """Return the play of listings of a seed; every other site tells all its news at once."""
     calm = seed % 10 == 9

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from headgate.domain.streams.filters import Candidate
-from headgate.domain.streams.messages import Lens, Message, Span
+from headgate.domain.streams.messages import UNPLACED, Lens, Message, Span
 from headgate.domain.streams.rules import ChannelRules, FilterVerdict
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
 from headgate.intake.channels.rules import RulesCache
@@ -45,6 +45,9 @@ select id, channel_id, content_key, hidden from item
 
 -- name: misses
 select channel_id, message_key from miss where stage = 'read'
+
+-- name: places
+select channel_id, key, position from placed_message
 
 -- name: rechecks
 select channel_id, message_key from recheck
@@ -234,6 +237,7 @@ async def read_channels(world: World, director: Connection) -> list[Channel]:
     sightings = await tx.all(SightingRow, Q["sightings"])
     items = await tx.all(ItemRow, Q["items"])
     again = [*await _pairs(tx, "misses"), *await _pairs(tx, "rechecks")]
+    places = {(row["channel_id"], row["key"]): row["position"] for row in await tx.raw(Q["places"].sql)}
     channels: list[Channel] = []
     for row in rows:
         if row.key not in world.streams:
@@ -245,7 +249,12 @@ async def read_channels(world: World, director: Connection) -> list[Channel]:
             Channel(
                 row=row,
                 rules=rules[row.id],
-                held=_hold(world, posted, shift=shift),
+                held=[
+                    replace(held, position=places.get((row.id, held.key), UNPLACED))
+                    if world.profile.allotted
+                    else held
+                    for held in _hold(world, posted, shift=shift)
+                ],
                 posted=len(posted),
                 contents={
                     place.content_key for _, forms in posted for form in forms for place in form.places

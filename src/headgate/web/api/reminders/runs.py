@@ -44,7 +44,7 @@ class RunAnswer(BaseModel):
     rest_of: UUID | None = Field(description="The run whose rest this one sends.")
     account_id: UUID | None
     account_name: str
-    trigger: Literal["schedule", "person", "test", "rest"]
+    trigger: Literal["schedule", "person", "test", "rest", "library"]
     title: str
     scheduled_at: datetime
     zone: str

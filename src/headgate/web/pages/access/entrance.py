@@ -23,7 +23,8 @@ from headgate.web.cookies import browser_of, clear_cookie, set_browser_cookie, s
 from headgate.web.door import PUBLIC, SIGNED_IN, Routes
 from headgate.web.errors import not_found
 from headgate.web.http.hosts import is_local
-from headgate.web.pages.library import LibraryQuery, render_library
+from headgate.web.pages.library.addresses import LibraryAddress
+from headgate.web.pages.library.shelf import render_library
 from headgate.web.parts import CurrentSite, Site
 from headgate.web.typed import local_path
 
@@ -107,14 +108,14 @@ async def enter_demo(request: Request, site: CurrentSite, token: str) -> Respons
         raise not_found()
     known = await identify(request)
     if known is not None and known.user_id == link.user_id:
-        return await render_library(site, known, LibraryQuery())
+        return await render_library(site, known, LibraryAddress())
     async with site.transaction() as tx:
         user = await users.get_user(tx, link.user_id)
         if user is None:
             raise not_found()
         session_token = await _start_session(tx, site, browser_of(request), user)
     caller = Caller(user.id, user.name, scopes_of_role(user.role), csrf_token=csrf_token(session_token))
-    response = await render_library(site, caller, LibraryQuery())
+    response = await render_library(site, caller, LibraryAddress())
     set_cookie(response, session_token, site.parts.settings)
     return response
 

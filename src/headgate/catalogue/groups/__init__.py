@@ -1,0 +1,1 @@
+"""Groups of items: what people do with them, and what they show."""

@@ -1,0 +1,1 @@
+"""Search in the library: indexing, finding, and verifying the index."""

@@ -1,0 +1,1 @@
+"""The library as people see it: rows, groups, views."""

@@ -1,0 +1,1 @@
+"""Applying the rules that group items to what is there."""

@@ -1,0 +1,1 @@
+"""The job that writes the index of search."""

@@ -1,0 +1,1 @@
+"""Rows of the library that a job keeps up to date."""

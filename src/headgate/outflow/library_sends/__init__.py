@@ -1,0 +1,1 @@
+"""Sending things of the library on: requests, and how each is sent."""

@@ -1,0 +1,1 @@
+"""Requests to send things of the library on."""

@@ -1,0 +1,1 @@
+"""The library: what is on the shelf, and saved views of it."""

@@ -1,0 +1,215 @@
+"""Listening to Discord: what a session proves, and what ends it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from discord_stage import Stage
+
+from headgate.connectors.protocol import Link
+from headgate.domain.errors import AuthFailed
+from headgate.domain.streams.messages import LiveEvent, Span
+
+pytestmark = [pytest.mark.once, pytest.mark.long]
+
+
+class Ear:
+    """What a listener has heard."""
+
+    def __init__(self) -> None:
+        self.events: list[LiveEvent] = []
+        self.error: Exception | None = None
+
+    def of(self, kind: str, stream: str = "") -> list[LiveEvent]:
+        return [one for one in self.events if one.kind == kind and stream in ("", one.stream)]
+
+    def keys(self, stream: str) -> list[str]:
+        return [one.message_key for one in self.of("message", stream)]
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(10):
+            while not condition():  # noqa: ASYNC110 - the condition is about the other side
+                await asyncio.sleep(0.02)
+
+
+@pytest.fixture
+async def link(discord_stage: Stage) -> AsyncIterator[Link]:
+    link = await discord_stage.open()
+    yield link
+    await link.close()
+
+
+@asynccontextmanager
+async def listening(stage: Stage, link: Link) -> AsyncGenerator[Ear]:
+    ear, sessions = Ear(), stage.edge.sessions
+    before = sessions.identified
+
+    async def listen() -> None:
+        try:
+            async for event in link.listen():
+                ear.events.append(event)
+        except Exception as error:  # noqa: BLE001 - what ends it is what some tests are about
+            ear.error = error
+
+    task = asyncio.create_task(listen())
+    await ear.until(lambda: sessions.identified > before or ear.error)
+    try:
+        yield ear
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_resumed_session_goes_on_proving(discord_stage: Stage, link: Link) -> None:
+    stage = discord_stage
+    channel = await stage.make_channel()
+    async with listening(stage, link) as ear:
+        first = await stage.post(channel, "before")
+        await ear.until(lambda: first in ear.keys(channel))
+        stage.edge.sessions.drop()
+        missed = await stage.post(channel, "while the connection is broken")
+        await ear.until(lambda: stage.edge.sessions.resumed)
+        last = await stage.post(channel, "after")
+        await ear.until(lambda: last in ear.keys(channel))
+    assert ear.keys(channel) == [first, missed, last]
+    assert [one.proven for one in ear.of("message", channel)] == [
+        Span(int(first), int(first) + 1),
+        Span(int(first) + 1, int(missed) + 1),
+        Span(int(missed) + 1, int(last) + 1),
+    ]
+    assert stage.edge.sessions.identified == 1
+
+
+async def test_a_session_that_cannot_be_resumed_ends_the_listening(discord_stage: Stage, link: Link) -> None:
+    stage = discord_stage
+    channel = await stage.make_channel()
+    async with listening(stage, link) as ear:
+        key = await stage.post(channel, "before")
+        await ear.until(lambda: ear.keys(channel) == [key])
+        stage.edge.sessions.drop(resumable=False)
+        await ear.until(lambda: ear.of("disconnect"))
+    assert ear.error is None
+
+
+async def test_a_number_that_is_left_out_ends_what_is_proven(discord_stage: Stage, link: Link) -> None:
+    stage = discord_stage
+    channel = await stage.make_channel()
+    async with listening(stage, link) as ear:
+        first = await stage.post(channel, "first")
+        await ear.until(lambda: ear.keys(channel) == [first])
+        for session in stage.edge.sessions.open.values():
+            session.swallow = 1
+        lost = await stage.post(channel, "never told")
+        last = await stage.post(channel, "last")
+        await ear.until(lambda: last in ear.keys(channel))
+    assert lost not in ear.keys(channel)
+    assert ear.of("message", channel)[-1].proven == Span(int(last), int(last) + 1)
+
+
+async def test_a_payload_that_makes_no_sense_does_not_end_the_listening(
+    discord_stage: Stage, link: Link
+) -> None:
+    stage = discord_stage
+    channel = await stage.make_channel()
+    async with listening(stage, link) as ear:
+        (session,) = stage.edge.sessions.open.values()
+        await session.tell("MESSAGE_CREATE", ["not", "an", "object"])
+        await session.tell("GUILD_CREATE", {"id": 5})
+        broken = {"id": "77", "channel_id": channel, "guild_id": stage.guild["id"], "attachments": 5}
+        await session.tell("MESSAGE_CREATE", broken)
+        assert session.client is not None
+        await session.client.send_str("{not json")
+        key = await stage.post(channel, "still there")
+        await ear.until(lambda: key in ear.keys(channel))
+    unreadable = next(one for one in ear.events if one.key == "77")
+    assert unreadable.kind == "message"
+    assert unreadable.message is None
+    assert ear.error is None
+
+
+async def test_new_renamed_and_deleted_channels_have_channels_listed_again(
+    discord_stage: Stage, link: Link
+) -> None:
+    stage = discord_stage
+    channel = await stage.make_channel()
+    async with listening(stage, link) as ear:
+        await stage.make_channel("brand-new")
+        await ear.until(lambda: len(ear.of("channels")) == 1)
+        await stage.call("PATCH", f"/channels/{channel}", {"name": "renamed"})
+        await ear.until(lambda: len(ear.of("channels")) == 2)
+        await stage.make_thread(channel)
+        await ear.until(lambda: len(ear.of("channels")) == 3)
+        await stage.call("DELETE", f"/channels/{channel}")
+        await ear.until(lambda: len(ear.of("channels")) == 4)
+    assert all(event == LiveEvent("channels") for event in ear.of("channels"))
+
+
+async def test_bulk_deletions_name_each_message(discord_stage: Stage, link: Link) -> None:
+    stage = discord_stage
+    channel = await stage.make_channel()
+    keys = [await stage.post(channel, f"number {n}") for n in range(3)]
+    async with listening(stage, link) as ear:
+        (session,) = stage.edge.sessions.open.values()
+        await session.tell("MESSAGE_DELETE_BULK", {"ids": keys, "channel_id": channel})
+        await ear.until(lambda: len(ear.of("delete", channel)) == 3)
+    assert [one.key for one in ear.of("delete", channel)] == keys
+
+
+async def test_changed_rights_end_what_is_proven(discord_stage: Stage, link: Link) -> None:
+    stage = discord_stage
+    channel = await stage.make_channel()
+    async with listening(stage, link) as ear:
+        first = await stage.post(channel, "first")
+        await ear.until(lambda: ear.keys(channel) == [first])
+        await stage.call("POST", f"/guilds/{stage.guild['id']}/roles", {"name": "new role"})
+        second = await stage.post(channel, "second")
+        await ear.until(lambda: second in ear.keys(channel))
+    assert ear.of("message", channel)[-1].proven == Span(int(second), int(second) + 1)
+
+
+async def test_messages_in_threads_are_heard_as_streams_of_their_own(
+    discord_stage: Stage, link: Link
+) -> None:
+    stage = discord_stage
+    thread = await stage.make_thread(await stage.make_channel())
+    async with listening(stage, link) as ear:
+        key = await stage.post(thread, "in the thread", token=stage.bot_token)
+        await ear.until(lambda: ear.keys(thread))
+    assert ear.keys(thread) == [key]
+
+
+async def test_heads_come_from_the_gateway_while_it_listens(discord_stage: Stage, link: Link) -> None:
+    stage = discord_stage
+    channels = [await stage.make_channel() for _ in range(5)]
+    old = [await stage.post(channel, "old") for channel in channels]
+    async with listening(stage, link) as ear:
+        await ear.until(lambda: stage.edge.sessions.open)
+        new = await stage.post(channels[0], "new")
+        await ear.until(lambda: ear.keys(channels[0]) == [new])
+        before = len(stage.edge.calls)
+        heads = await link.heads(channels)
+        assert len(stage.edge.calls) == before
+    assert [str(heads[channel].position) for channel in channels] == [new, *old[1:]]
+
+
+async def test_heads_of_many_channels_cost_one_call_a_guild(discord_stage: Stage, link: Link) -> None:
+    stage = discord_stage
+    channels = [await stage.make_channel() for _ in range(6)]
+    keys = [await stage.post(channel, "hello") for channel in channels]
+    await link.discover()
+    before = len(stage.edge.calls)
+    heads = await link.heads(channels)
+    assert stage.edge.calls[before:] == [("GET", f"/api/v9/guilds/{stage.guild['id']}/channels")]
+    assert [str(heads[channel].position) for channel in channels] == keys
+
+
+async def test_a_bot_without_the_content_intent_is_told_so(discord_stage: Stage, link: Link) -> None:
+    discord_stage.edge.sessions.refuses_with = 4014
+    async with listening(discord_stage, link) as ear:
+        assert ear.error is not None
+    ours = discord_stage.connector.classify(ear.error)
+    assert isinstance(ours, AuthFailed)
+    assert "MESSAGE CONTENT INTENT" in str(ours)
