@@ -7,6 +7,7 @@ import contextlib
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import unquote
 from uuid import uuid4
 
 import httpx
@@ -41,13 +42,14 @@ async def serving(world: WebWorld) -> AsyncGenerator[tuple[Server, str], None]:
 
 @asynccontextmanager
 async def listening(
-    world: WebWorld, url: str, name: str = "ada", **headers: str
+    world: WebWorld, url: str, name: str = "ada", *, since: str | None = None
 ) -> AsyncGenerator[AsyncIterator[str], None]:
     """Sign in and open the stream; what is yielded are its lines."""
     async with httpx.AsyncClient(base_url=url) as client:
         answer = await client.post("/login", data={"name": name, "password": "correct horse battery"})
         assert answer.status_code == 303
-        async with client.stream("GET", "/events", headers=headers) as stream:
+        since = world.hub.mark if since is None else since
+        async with client.stream("GET", "/events", params={"since": since}) as stream:
             assert stream.status_code == 200
             assert stream.headers["content-type"].startswith("text/event-stream")
             lines = stream.aiter_lines()
@@ -112,10 +114,25 @@ async def test_a_quiet_stream_has_a_heartbeat(world: WebWorld) -> None:
         assert line.startswith(":")
 
 
-async def test_a_page_that_comes_back_is_told_to_refresh(world: WebWorld) -> None:
+@pytest.mark.parametrize("since", ["", "another.0"])
+async def test_a_page_of_another_process_is_told_to_refresh(world: WebWorld, since: str) -> None:
     await world.add_user()
-    async with serving(world) as (_, url), listening(world, url, **{"last-event-id": "nonsense"}) as lines:
+    async with serving(world) as (_, url), listening(world, url, since=since) as lines:
         assert await next_event(lines) == "refresh"
+
+
+async def test_what_happens_before_a_page_listens_is_not_lost(world: WebWorld) -> None:
+    await world.add_user()
+    async with serving(world) as (_, url):
+        async with world.client() as client:
+            await sign_in(client)
+            page = (await client.get("/channels")).text
+        since = unquote(page.partition("/events?since=")[2].partition('"')[0])
+        async with listening(world, url) as lines:
+            await tell(world, Event("items"))
+            assert await next_event(lines) == "items"
+        async with listening(world, url, since=since) as lines:
+            assert await next_event(lines) == "refresh"
 
 
 async def test_a_sign_out_ends_the_streams_of_that_sign_in_at_once(world: WebWorld) -> None:

@@ -41,6 +41,8 @@ class Caller:
     """Only a session has one: a token in a header cannot be sent by another site."""
     unread: Unread = _NONE
     """Notifications that the person has not read; every page shows it."""
+    events_mark: str = ""
+    """Where events stood before the request read anything; the page's stream starts from there."""
 
     @property
     def role(self) -> Role:
@@ -69,6 +71,7 @@ async def identify(request: Request) -> Caller | None:
     if not hasattr(request.state, "caller"):
         site = site_of(request)
         now = site.parts.real_clock.now()
+        events_mark = site.hub.mark
         bearer = _bearer_token(request)
         cookie = request.cookies.get(COOKIE)
         caller: Caller | None = None
@@ -77,7 +80,7 @@ async def identify(request: Request) -> Caller | None:
                 caller = await _from_api_token(tx, bearer, now)
         elif cookie:
             async with site.transaction() as tx:
-                caller = await _from_session(tx, cookie, now)
+                caller = await _from_session(tx, cookie, now, events_mark)
         request.state.caller = caller
     return cast("Caller | None", request.state.caller)
 
@@ -98,7 +101,7 @@ async def _from_api_token(tx: Tx, token: str, now: datetime) -> Caller | None:
     return Caller(known.user_id, known.user_name, scopes_of(known.role, known.scopes))
 
 
-async def _from_session(tx: Tx, token: str, now: datetime) -> Caller | None:
+async def _from_session(tx: Tx, token: str, now: datetime, events_mark: str) -> Caller | None:
     known = await use_session(tx, token, now=now)
     if known is None:
         return None
@@ -109,6 +112,7 @@ async def _from_session(tx: Tx, token: str, now: datetime) -> Caller | None:
         known.id,
         csrf_token(token),
         await count_unread(tx, user_id=known.user_id),
+        events_mark,
     )
 
 

@@ -20,6 +20,7 @@ from fastapi import HTTPException
 from headgate.access.sessions import SESSION_EVENT
 from headgate.kernel import metrics
 from headgate.kernel.clock import Clock
+from headgate.kernel.randomness import secret_token
 from headgate.storage.access import user_sessions
 from headgate.storage.errors import DatabaseAway
 from headgate.storage.events import Event
@@ -87,6 +88,13 @@ class EventHub:
         self._gap_s = gap_s
         self._clients: set[Client] = set()
         self._closing = asyncio.Event()
+        self._id = secret_token(6)
+        self._heard = 0
+
+    @property
+    def mark(self) -> str:
+        """Where the events of this process stand; different after each one, and in each process."""
+        return f"{self._id}.{self._heard}"
 
     @property
     def closing(self) -> bool:
@@ -101,6 +109,7 @@ class EventHub:
         event = Event(REFRESH) if payload is None else Event.parse(payload)
         if event is None or not _KIND.match(event.kind):
             return
+        self._heard += 1
         if event.kind == FETCH:
             # Pages ask how far downloads are: one event for all of them will do.
             self.downloads.note(event.details)
@@ -136,13 +145,17 @@ class EventHub:
                 await self._closing.wait()
 
 
-async def stream_events(site: Site, caller: Caller, *, resumed: bool) -> AsyncGenerator[str, None]:
-    """Yield the text of one person's stream until the sign-in, the page or the process ends."""
+async def stream_events(site: Site, caller: Caller, *, since: str) -> AsyncGenerator[str, None]:
+    """Yield the text of one person's stream until the sign-in, the page or the process ends.
+
+    `since` is the hub's mark from before the page was read. If it has moved on, the page refreshes:
+    it was written, hidden or disconnected when something happened.
+    """
     numbers = itertools.count(1)
     client = site.hub.join(caller.user_id)
     try:
         yield "retry: 2000\n\n"
-        if resumed:
+        if since != site.hub.mark:
             client.offer(REFRESH)
         while not site.hub.closing:
             pending = await client.take(patience_s=site.hub.heartbeat_s)

@@ -29,11 +29,10 @@ async def send_static(site: CurrentSite, digest: str, path: str) -> Response:
 
 
 @routes.get("/events", door=SIGNED_IN, head=False)
-async def send_events(request: Request, site: CurrentSite, caller: CurrentCaller) -> Response:
+async def send_events(site: CurrentSite, caller: CurrentCaller, since: str = "") -> Response:
     site.hub.check_room(caller.user_id)
-    resumed = "last-event-id" in request.headers
     return StreamingResponse(
-        stream_events(site, caller, resumed=resumed),
+        stream_events(site, caller, since=since),
         media_type="text/event-stream",
         headers={"x-accel-buffering": "no"},
     )

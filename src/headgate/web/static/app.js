@@ -77,7 +77,8 @@ addEventListener("beforeunload", () => {
 
 /**
  * An EventSource of pages that are looked at. Browsers allow six connections to a server; hidden tabs
- * would use them up with streams that nobody sees. A page that comes back is told to refresh.
+ * would use them up with streams that nobody sees. A page that comes back connects with the mark that it
+ * was rendered with, and the server tells it to refresh if anything has happened since.
  */
 class SeenEventSource extends EventTarget {
   /** Whether this page listens also while it is hidden; one page of a browser may, for its notices. */
@@ -87,12 +88,10 @@ class SeenEventSource extends EventTarget {
     super();
     this.url = url;
     this.heard = new Set();
-    this.wasHidden = false;
     this.ended = false;
     document.addEventListener("visibilitychange", () => this.follow());
     document.dispatchEvent(new CustomEvent("headgate:events", { detail: this }));
-    if (document.hidden) this.wasHidden = true;
-    else this.open();
+    if (!document.hidden) this.open();
   }
 
   get readyState() {
@@ -105,7 +104,6 @@ class SeenEventSource extends EventTarget {
     if (document.hidden && !SeenEventSource.keepsWatch) {
       this.source?.close();
       this.source = undefined;
-      this.wasHidden = true;
     } else if (!this.source && !document.hidden) {
       this.open();
     }
@@ -113,11 +111,7 @@ class SeenEventSource extends EventTarget {
 
   open() {
     this.source = new EventSource(this.url);
-    this.source.onopen = (event) => {
-      this.onopen?.(event);
-      if (this.wasHidden) this.dispatchEvent(new MessageEvent("refresh", { data: "refresh" }));
-      this.wasHidden = false;
-    };
+    this.source.onopen = (event) => this.onopen?.(event);
     this.source.onerror = (event) => {
       if (isLeaving) return;
       if (this.source.readyState === EventSource.CLOSED) this.ended = true;
