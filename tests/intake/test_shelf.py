@@ -83,6 +83,18 @@ class TestLoneItems:
         assert row["channel_ids"] == [missing.channel_id]
         assert row["sort_at"] == row["oldest_at"]
 
+    async def test_rows_of_new_items_are_what_their_sources_say(self, missing: Missing) -> None:
+        await missing.accept(
+            post(missing, "plain.zip"),
+            post(missing, "clip.mp4", topic="clips"),
+            post(missing, "twice.zip", topic="one"),
+            post(missing, "twice.zip", topic="two"),
+            post(missing, "Photo.jpg", topic="clips", text="#tagged by Mara"),
+        )
+        assert await is_sound(missing)
+        facets = {row["name"]: len(row["dated_facets"]) for row in await shelf(missing)}
+        assert facets == {"plain": 1, "clip": 2, "twice": 3, "Photo": 2}
+
     async def test_reading_a_message_again_writes_no_row(self, missing: Missing) -> None:
         message = post(missing, "one.zip")
         await take_in(missing, message)

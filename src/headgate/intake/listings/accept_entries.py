@@ -45,11 +45,8 @@ class Accepted:
     """Anything was new, different or gone."""
 
 
-async def find_news(tx: Tx, answers: Sequence[Answered]) -> News:
-    """Tell what of some answers is not known yet; nothing is written.
-
-    Of listings that were told whole, what they do not have any more is found too.
-    """
+async def list_changed(tx: Tx, answers: Sequence[Answered]) -> list[list[int]]:
+    """Return the places of those entries of each answer that are not known, or not so."""
     changed: list[list[int]] = [[] for _ in answers]
     whose = [number for number, answered in enumerate(answers) for _ in answered.entries]
     starts = [0, *accumulate(len(answered.entries) for answered in answers)]
@@ -61,6 +58,14 @@ async def find_news(tx: Tx, answers: Sequence[Answered]) -> News:
         fingerprints=[fingerprint for answered in answers for fingerprint in answered.fingerprints],
     ):
         changed[whose[place]].append(place - starts[whose[place]])
+    return changed
+
+
+async def find_news(tx: Tx, answers: Sequence[Answered], changed: Sequence[Sequence[int]]) -> News:
+    """Tell what of some answers is new, given the places of changed entries; nothing is written.
+
+    Of listings that were told whole, what they do not have any more is found too.
+    """
     news = News(first_polls=frozenset(answered.channel_id for answered in answers if answered.first_poll))
     for answered, places in zip(answers, changed, strict=True):
         channel_id = answered.channel_id

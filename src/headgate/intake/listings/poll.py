@@ -21,7 +21,7 @@ from headgate.domain.pacing import HORIZON_S
 from headgate.domain.streams.rules import ChannelRules
 from headgate.domain.streams.schedule import JITTER
 from headgate.intake.channels.rules import RulesCache
-from headgate.intake.listings.accept_entries import Accepted, accept_news, find_news
+from headgate.intake.listings.accept_entries import Accepted, accept_news, find_news, list_changed
 from headgate.intake.listings.addresses import ListingAddresses, read_address
 from headgate.intake.listings.answers import facts_of, is_quiet, join_parts, shows_blindness, with_resets
 from headgate.intake.listings.entries import Answered, News
@@ -111,6 +111,7 @@ class Poller:
 
     def __post_init__(self) -> None:
         self._reads = Gatherer(self._read)
+        self._comparisons = Gatherer(self._compare)
 
     def kind(self) -> Kind[UUID]:
         return Kind(
@@ -206,19 +207,30 @@ class Poller:
         listed = join_parts(parts)
         if listed.unchanged:
             return PollAnswer(address, listed)
+        answered, changed = await self._comparisons.ask((listing, listed))
         async with job.database.autocommit() as tx:
-            sources = (await listings.list_sources(tx, [listing.channel_id]))[listing.channel_id]
-            answered = Answered.of(
-                listing.channel_id,
-                listed.entries,
-                with_resets(sources, listed.numbers_reset),
-                first_poll=listing.succeeded_at is None,
-                bad=listed.bad,
-                complete=listed.complete,
-                loose_keys=listed.loose_keys,
-                notified_before=listing.notified_before,
-            )
-            return PollAnswer(address, listed, await find_news(tx, [answered]))
+            return PollAnswer(address, listed, await find_news(tx, [answered], [changed]))
+
+    async def _compare(
+        self, answers: Sequence[tuple[ListingRow, Listed]]
+    ) -> list[tuple[Answered, Sequence[int]]]:
+        """Return the answers of polls that end together, each with the places of its changed entries."""
+        async with self.database.autocommit() as tx:
+            sources = await listings.list_sources(tx, [listing.channel_id for listing, _ in answers])
+            answered = [
+                Answered.of(
+                    listing.channel_id,
+                    listed.entries,
+                    with_resets(sources[listing.channel_id], listed.numbers_reset),
+                    first_poll=listing.succeeded_at is None,
+                    bad=listed.bad,
+                    complete=listed.complete,
+                    loose_keys=listed.loose_keys,
+                    notified_before=listing.notified_before,
+                )
+                for listing, listed in answers
+            ]
+            return list(zip(answered, await list_changed(tx, answered), strict=True))
 
     async def _succeed(self, job: Job[UUID], poll: Poll, answer: PollAnswer) -> None:
         listing, now = poll.listing, poll.now

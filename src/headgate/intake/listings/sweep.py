@@ -17,7 +17,7 @@ from headgate.domain.listings.listings import Swept
 from headgate.domain.listings.rhythm import merge_arrivals
 from headgate.domain.streams.schedule import JITTER
 from headgate.intake.channels.rules import RulesCache
-from headgate.intake.listings.accept_entries import accept_news, find_news
+from headgate.intake.listings.accept_entries import accept_news, find_news, list_changed
 from headgate.intake.listings.entries import Answered, News
 from headgate.intake.listings.hosts import claim_probe, may_retry, note_failure
 from headgate.intake.listings.measures import sweep_of
@@ -155,7 +155,7 @@ class Sweeper:
                 )
                 for channel_id, listing in followed.items()
             ]
-            news = await find_news(tx, answers)
+            news = await find_news(tx, answers, await list_changed(tx, answers))
         changed = {release.channel_id for release in news.releases}
         arrivals = {
             channel_id: merge_arrivals(

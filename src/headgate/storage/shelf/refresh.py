@@ -141,7 +141,7 @@ async def refresh(
 async def add_rows(tx: Tx, item_ids: Collection[UUID]) -> None:
     """Write the rows of new items that are in no album; there is nothing to lock."""
     await _note_items(tx, item_ids, new=item_ids)
-    await tx.column(Q["write_rows"], item_ids=sorted(item_ids), group_ids=[], hashes=[])
+    await tx.execute(Q["add_rows"], item_ids=sorted(item_ids))
 
 
 async def _list_albums(

@@ -284,6 +284,42 @@ with member as materialized (
 )
 select id from written union all select id from gone
 
+-- name: add_rows
+-- The rows of lone items that the caller's transaction has made: as `write_rows` would write them, without what such an item
+-- cannot have yet (a group, copies, labels, a picture, contents, further volumes).
+with row as materialized (
+    select i.id, i.title, i.name_key, i.kind, i.type, i.size_bytes, i.channel_id, least(i.sent_at, i.caught_at) as posted_at,
+           headgate_item_state(i.id, null) as state, headgate_item_problem(i.id) as problem,
+           array(
+               select headgate_facet('channel', i.channel_id::text)
+               union
+               select headgate_facet('topic', s.channel_id || '/' || s.topic)
+               from sighting s where s.item_id = i.id and s.topic <> ''
+               order by 1
+           ) as dated
+    from item i
+    where i.id = any(%(item_ids)s::uuid[]) and not i.hidden
+), listed as (
+    insert into shelf_facet (facet, sort_at, shelf_id)
+    select facet, posted_at, id from row cross join lateral unnest(dated) as d (facet)
+)
+insert into shelf (
+    id, item_id, name, name_key, kind, type, size_bytes, min_bytes, max_bytes, oldest_at, file_count, member_count, content_count,
+    tags, creators, channel_ids, state, problem, sort_at, facets, dated_facets
+)
+select id, id, title, name_key, kind, type, size_bytes, size_bytes, size_bytes, posted_at, 1, 1, 1,
+       '{}', '{}', array[channel_id], state, problem, posted_at,
+       array(
+           select unnest(dated)
+           union select headgate_facet('kind', kind)
+           union select headgate_facet('type', type)
+           union select headgate_facet('state', state)
+           union select headgate_facet('problem', '') where problem
+           union select headgate_facet('ungrouped', '')
+           order by 1
+       ), dated
+from row
+
 -- name: queue_rows
 -- Their rows are written by a job.
 insert into shelf_queue (item_ids, group_ids) values (%(item_ids)s::uuid[], %(group_ids)s::uuid[])

@@ -10,6 +10,7 @@ import platform
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from headgate.app.loops import run_tick
@@ -68,25 +69,27 @@ async def _measure(
     urls: list[str], reader: OtherReader, *, rounds: int, advance: Callable[[int], None]
 ) -> _Measured:
     """Measure both in turn, so that whatever else the machine does meets both alike."""
-    settings, clock = load_settings(), RealClock()
+    clock = RealClock()
     connectors = {"feeds": FeedsConnector(FeedBounds(allow_private=True), clock)}
     idle_s: list[float] = []
     reader_idle_s: list[float] = []
-    async with (
-        open_ground() as url,
-        open_parts(settings, url, clock=clock, connectors=connectors, name="headgate bench") as parts,
-    ):
-        await _follow(parts, urls)
-        async with _working(parts):
-            first_s = await _wait(parts, polls=1)
-            reader_first_s = await reader.update()
-            advance(1)
-            for n in range(rounds):
-                idle_s.append(await _poll_again(parts, polls=2 + n))
-                reader_idle_s.append(await reader.update())
+    with TemporaryDirectory(prefix="headgate-bench-") as folder:
+        settings = load_settings({"HEADGATE_DATA_DIR": folder})
+        async with (
+            open_ground() as url,
+            open_parts(settings, url, clock=clock, connectors=connectors, name="headgate bench") as parts,
+        ):
+            await _follow(parts, urls)
+            async with _working(parts):
+                first_s = await _wait(parts, polls=1)
+                reader_first_s = await reader.update()
                 advance(1)
-        entries = await _count(parts, "select count(*) from sighting")
-        distinct = await _count(parts, "select count(distinct (channel_id, message_key)) from sighting")
+                for n in range(rounds):
+                    idle_s.append(await _poll_again(parts, polls=2 + n))
+                    reader_idle_s.append(await reader.update())
+                    advance(1)
+            entries = await _count(parts, "select count(*) from sighting")
+            distinct = await _count(parts, "select count(distinct (channel_id, message_key)) from sighting")
     return _Measured(first_s, reader_first_s, idle_s, reader_idle_s, entries, distinct, await reader.count())
 
 
