@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,11 +10,12 @@ import pytest
 from listing_bench import ListingBench
 from psycopg import AsyncCursor
 
+from headgate.jobs.job import Settlement
 from headgate.storage.catalogue.sightings import Q as SIGHTINGS
 
 FEEDS = 8
-MAX_FIRST = 18
-"""Statements of a first poll with posts, its share of what polls ask together included."""
+MAX_FIRST = 13
+"""Statements of a first poll with posts, its share of what polls ask and write together included."""
 MAX_UNCHANGED = 2
 
 
@@ -62,6 +64,33 @@ async def test_first_and_unchanged_polls_need_few_statements(listed: ListingBenc
     assert await poll_all(listed, sent) <= MAX_FIRST
     await listed.pass_time(days=2)
     assert await poll_all(listed, sent) <= MAX_UNCHANGED
+
+
+async def test_polls_that_end_together_end_alone_if_one_cannot(listed: ListingBench) -> None:
+    for number in range(3):
+        await listed.add(f"blog-{number}", host=f"host-{number}.example", is_series=False)
+        listed.publish(f"blog-{number}", str(number))
+    claimed = await listed.claim_beside(3)
+    lost = claimed[0][1]
+    await listed.execute("lose_job", job_id=lost.id)
+    ended = await asyncio.gather(*(runner.execute(job) for runner, job in claimed))
+    assert [settlement for _, settlement in ended] == [Settlement.LEAVE, Settlement.SWEEP, Settlement.SWEEP]
+    assert len(await listed.texts("posts")) == 2
+
+
+async def test_what_polls_say_together_goes_to_the_listing_that_said_it(
+    listed: ListingBench,
+) -> None:
+    blogs = [
+        await listed.add(f"blog-{number}", host=f"host-{number}.example", is_series=False)
+        for number in range(3)
+    ]
+    listed.publish("blog-0", "1", "2")
+    listed.publish("blog-2", "1")
+    assert await listed.step_beside(3) == 3
+    states = [await listed.state(blog) for blog in blogs]
+    assert [state.changed_at is not None for state in states] == [True, False, True]
+    assert all(state.succeeded_at for state in states)
 
 
 async def test_of_a_changed_feed_only_new_and_changed_posts_are_processed(

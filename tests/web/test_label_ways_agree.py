@@ -36,7 +36,7 @@ async def label_all(world: WebWorld, channel_id: UUID, *item_ids: UUID) -> None:
     """Label items as the job does."""
     async with world.database.transaction() as tx:
         await note_unlabelled(tx, channel_id, item_ids=item_ids)
-    batch = await read_batch(world.database, channel_id)
+    batch = await read_batch(world.database, [channel_id])
     found = await find_in_items(batch.texts, batch.rules, clock=world.clock)
     used = [(item_id, label) for item_id in item_ids for label in found[item_id] if label.used]
     async with world.database.transaction() as tx:

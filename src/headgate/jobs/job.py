@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from headgate.storage.database import Database, Statement, Tx
@@ -66,16 +66,12 @@ class Job(Generic[K]):
         The fence comes first: a worker that lost its job raises `LostJob` and changes nothing. A successor
         under the same key may be enqueued in this transaction.
         """
-        self._begin_end()
-        async with self.database.transaction() as tx:
-            with engine.fenced():
-                await tx.run(self.claim.completion())
+        async with finish_together([self]) as tx:
             yield tx
-        self.settlement = Settlement.SWEEP
 
     async def finish_with(self, *effects: Statement) -> None:
         """End the job with effects that need no answers: the same as `finish`, in one round trip."""
-        self._begin_end()
+        self.begin_end()
         with engine.fenced():
             await self.writer.write((self.claim.completion(), *effects))
         self.settlement = Settlement.SWEEP
@@ -88,7 +84,34 @@ class Job(Generic[K]):
             await engine.forget_crashes(tx, job_id=self.claim.job_id, owner=self.claim.owner)
         self.crashes = 0
 
-    def _begin_end(self) -> None:
+    def begin_end(self) -> None:
+        """Leave the job to the transaction that ends it; a job is finished once."""
         if self.settlement is not Settlement.COMPLETE:
             raise RuntimeError(f"the job {self.kind}:{self.raw_key} was finished before")
         self.settlement = Settlement.LEAVE
+
+
+@asynccontextmanager
+async def finish_together(jobs: Sequence[Job[Any]]) -> AsyncGenerator[Tx, None]:
+    """Open the last transaction of several jobs: the completion and effects of all of them, or none.
+
+    If it fails, each of several can still be finished alone, so that one job's error is never another's.
+    """
+    for job in jobs:
+        job.begin_end()
+    try:
+        async with jobs[0].database.transaction() as tx:
+            with engine.fenced():
+                await tx.run_all([job.claim.completion() for job in jobs])
+            yield tx
+    except BaseException:
+        if len(jobs) > 1:
+            _reopen(jobs)
+        raise
+    for job in jobs:
+        job.settlement = Settlement.SWEEP
+
+
+def _reopen(jobs: Sequence[Job[Any]]) -> None:
+    for job in jobs:
+        job.settlement = Settlement.COMPLETE

@@ -102,7 +102,9 @@ class Database:
         connection = await self._acquire()
         try:
             with _explained(connection):
-                yield Tx(connection)
+                tx = Tx(connection)
+                yield tx
+                await tx.finish()
         finally:
             await self._give_back(connection)
 

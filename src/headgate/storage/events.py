@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import UUID
@@ -41,13 +41,16 @@ class Event:
             return None
 
 
-async def publish(tx: Tx, event: Event) -> None:
-    """Tell all processes; equal events of one transaction arrive once."""
-    await tx.execute(Q["publish"], payload=event.dump())
+@dataclass
+class _Published:
+    """The events of a transaction; they are sent with its commit, each once."""
+
+    payloads: dict[str, None] = field(default_factory=dict[str, None])
+
+    async def finish(self, tx: Tx) -> None:
+        await tx.execute(Q["publish"], payloads=list(self.payloads))
 
 
-async def publish_all(tx: Tx, events: Iterable[Event]) -> None:
-    """Tell all processes of several events in one statement."""
-    payloads = [event.dump() for event in events]
-    if payloads:
-        await tx.execute(Q["publish_all"], payloads=payloads)
+async def publish(tx: Tx, *events: Event) -> None:
+    """Tell all processes, when the transaction commits."""
+    tx.ending(_Published).payloads.update(dict.fromkeys(event.dump() for event in events))

@@ -1,7 +1,3 @@
 -- name: publish
 -- Sent with the commit, so that nobody hears of what did not happen.
-select pg_notify('headgate_event', %(payload)s::text)
-
--- name: publish_all
--- Likewise for many at once.
 select pg_notify('headgate_event', payload) from unnest(%(payloads)s::text[]) as payload

@@ -28,6 +28,7 @@ class Gatherer(Generic[Question, Reply]):
     """Puts questions together; `put` answers them in their order."""
 
     put: Callable[[Sequence[Question]], Awaitable[Sequence[Reply]]]
+    at_once: int = AT_ONCE
     _waiting: deque[tuple[Question, asyncio.Future[Reply]]] = field(default_factory=deque[Any])
     _askers: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
@@ -36,7 +37,7 @@ class Gatherer(Generic[Question, Reply]):
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting.append((question, reply))
         # One that has ended is in the set a moment longer: who comes then must not wait for it.
-        if sum(not asker.done() for asker in self._askers) < AT_ONCE:
+        if sum(not asker.done() for asker in self._askers) < self.at_once:
             asker = asyncio.create_task(self._ask_waiting())
             self._askers.add(asker)
             asker.add_done_callback(self._askers.discard)

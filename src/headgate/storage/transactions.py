@@ -59,7 +59,12 @@ class Tx:
 
     async def run(self, statement: Statement) -> int:
         """Write the one row of a statement."""
-        return await self.execute(statement.query, **columns_of([statement.row]))
+        return await self.run_all([statement])
+
+    async def run_all(self, statements: Sequence[Statement]) -> int:
+        """Write the rows of statements that are all of one query."""
+        rows = [statement.row for statement in statements]
+        return await self.execute(statements[0].query, **columns_of(rows))
 
     async def all(self, row: type[Row], query: Query, /, **parameters: Any) -> list[Row]:
         """Return all rows as the given dataclass."""

@@ -65,7 +65,7 @@ class _Changes:
 async def read_batch(database: Database, *, clock: Clock, limit: int = BATCH) -> IndexBatch | None:
     """Return what to index next; None if nothing is due. Nothing is taken."""
     ids: list[UUID] = []
-    async with database.transaction() as tx:
+    async with database.autocommit() as tx:
         due = tuple(await queue.peek_due(tx, limit=limit))
         seen = None if due else (await queue.get_reindex(tx)).reindex_after
         if seen is not None:
@@ -77,7 +77,7 @@ async def read_batch(database: Database, *, clock: Clock, limit: int = BATCH) ->
     found: dict[UUID, SearchDocument] = {}
     caught_at: dict[UUID, datetime] = {}
     for start in range(0, len(ids), AT_ONCE):
-        async with database.transaction() as tx:
+        async with database.autocommit() as tx:
             read = [texts async for texts in iterate_texts(tx, ids[start : start + AT_ONCE])]
         for texts in read:
             found[texts.id] = build_document(texts)

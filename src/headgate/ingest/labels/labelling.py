@@ -6,6 +6,7 @@ meanwhile has a row of its own in the queue, or raises the sweep, so the batch a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -14,11 +15,12 @@ from headgate.catalogue.labelling import find_in_items, read_texts
 from headgate.domain.library.label_rules import LabelRule
 from headgate.domain.library.labels import LabelTexts
 from headgate.jobs.execution import REST
-from headgate.jobs.job import Job
+from headgate.jobs.job import Job, finish_together
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Database, Tx
+from headgate.storage.gathering import Gatherer
 from headgate.storage.labels import labels, queue, rules
 from headgate.storage.labels.queue import QueuedBatch, Sweep
 from headgate.storage.search.queue import note_due
@@ -27,7 +29,8 @@ KIND = "label"
 BATCH = 500
 PRIORITY = -1
 """Whatever else is due goes first; what waits long ages."""
-CONCURRENCY = 2
+CONCURRENCY = 8
+"""Jobs at once, which share their statements: a thousand feeds that answer together bring few items each."""
 
 
 class UnlabelledRows:
@@ -44,69 +47,95 @@ class UnlabelledRows:
 
 
 @dataclass(frozen=True)
+class SweepStep:
+    """The next step of a sweep."""
+
+    sweep: Sweep
+    item_ids: list[UUID]
+    swept_to: str | None
+    """Where it goes on; None: nothing is left of it."""
+
+
+@dataclass(frozen=True)
 class Batch:
-    """What one job labels, and under which rules."""
+    """What jobs that run together label, and under which rules."""
 
     texts: dict[UUID, LabelTexts]
     rules: tuple[LabelRule, ...]
     rules_version: int
     queued: list[QueuedBatch]
-    sweep: Sweep | None = None
-    """Set where the batch is part of a sweep, and not of the queue."""
-    swept_to: str | None = None
-    """Where the sweep goes on; None: nothing is left of it."""
+    sweeps: list[SweepStep]
+    """Of channels that have nothing in the queue."""
 
 
 @dataclass
 class Labelling:
-    """Labels items, a batch at a time."""
+    """Labels items, a batch at a time; the jobs of several channels share a batch."""
 
     clock: Clock
+
+    def __post_init__(self) -> None:
+        self._together = Gatherer(self._label, at_once=1)
 
     def kind(self) -> Kind[UUID]:
         rows = UnlabelledRows()
         return Kind(KIND, UUID, self.label, rows, priority=PRIORITY, concurrency=CONCURRENCY)
 
     async def label(self, job: Job[UUID]) -> None:
-        """Label the next batch of a channel; wake a successor if more is left."""
-        batch = await read_batch(job.database, job.key)
+        """Label the next items of a channel; wake a successor if more is left."""
+        await self._together.ask(job)
+
+    async def _label(self, jobs: Sequence[Job[UUID]]) -> list[None]:
+        channel_ids = sorted(job.key for job in jobs)
+        batch = await read_batch(jobs[0].database, channel_ids)
         found = await find_in_items(batch.texts, batch.rules, clock=self.clock)
-        async with job.finish() as tx:
-            await _advance(tx, job.key, batch)
+        async with finish_together(jobs) as tx:
+            await _advance(tx, batch)
             item_ids = await labels.hold_items(tx, list(batch.texts))
             used = [(item_id, label) for item_id in item_ids for label in found[item_id] if label.used]
             await labels.write_found(tx, item_ids, used, rules_version=batch.rules_version)
             if batch.queued:
                 # Their captions may have changed, whatever the rules read in them.
                 await note_due(tx, item_ids, ())
-            if await queue.has_more(tx, job.key):
-                await enqueue(tx, [Wake(KIND, str(job.key), PRIORITY)])
+            more = await queue.list_more(tx, channel_ids)
+            await enqueue(tx, [Wake(KIND, str(channel_id), PRIORITY) for channel_id in more])
+        return [None] * len(jobs)
 
 
-async def read_batch(database: Database, channel_id: UUID) -> Batch:
-    """Return what to label next in a channel; nothing is taken."""
-    async with database.transaction() as tx:
+async def read_batch(database: Database, channel_ids: Sequence[UUID]) -> Batch:
+    """Return what to label next in channels, a share of the batch each; nothing is taken."""
+    share = BATCH // len(channel_ids)
+    async with database.autocommit() as tx:
         # Work before rules: a rule that changes in between restarts the sweep, and this batch does not count.
-        queued = await queue.peek_queue(tx, channel_id, limit=BATCH)
-        sweep = None if queued else await queue.get_sweep(tx, channel_id)
+        queued = await queue.peek_queue(tx, channel_ids, limit=share)
+        sweeps = await _read_sweeps(tx, channel_ids, queued, limit=share)
         version = await rules.get_version(tx)
         current = tuple(stored.rule for stored in await rules.list_rules(tx))
-        swept_to: str | None = None
-        item_ids: list[UUID] = []
+        item_ids = {item_id for step in sweeps for item_id in step.item_ids}
         if queued:
-            item_ids = await queue.find_items(tx, channel_id, queued)
-        elif sweep is not None:
-            swept = await queue.list_swept(tx, channel_id, after=sweep.after, limit=BATCH)
-            item_ids = [item.id for item in swept]
-            swept_to = swept[-1].content_key if len(swept) == BATCH else None
-        return Batch(await read_texts(tx, item_ids), current, version, queued, sweep, swept_to)
+            item_ids.update(await queue.find_items(tx, queued))
+        return Batch(await read_texts(tx, sorted(item_ids)), current, version, queued, sweeps)
 
 
-async def _advance(tx: Tx, channel_id: UUID, batch: Batch) -> None:
+async def _read_sweeps(
+    tx: Tx, channel_ids: Sequence[UUID], queued: Sequence[QueuedBatch], *, limit: int
+) -> list[SweepStep]:
+    """Return the next steps of sweeps; what is in the queue of a channel goes first."""
+    idle = sorted({*channel_ids} - {batch.channel_id for batch in queued})
+    steps: list[SweepStep] = []
+    for sweep in await queue.list_sweeps(tx, idle) if idle else []:
+        swept = await queue.list_swept(tx, sweep, limit=limit)
+        swept_to = swept[-1].content_key if len(swept) == limit else None
+        steps.append(SweepStep(sweep, [item.id for item in swept], swept_to))
+    return steps
+
+
+async def _advance(tx: Tx, batch: Batch) -> None:
     """Take what is labelled off the list."""
     if batch.queued:
-        await queue.empty_queue(tx, channel_id, batch.queued)
-    elif batch.sweep is not None and batch.swept_to is not None:
-        await queue.advance_sweep(tx, channel_id, batch.sweep, after=batch.swept_to)
-    elif batch.sweep is not None:
-        await queue.end_sweep(tx, channel_id, batch.sweep)
+        await queue.empty_queue(tx, batch.queued)
+    for step in batch.sweeps:
+        if step.swept_to is not None:
+            await queue.advance_sweep(tx, step.sweep, after=step.swept_to)
+        else:
+            await queue.end_sweep(tx, step.sweep)

@@ -94,7 +94,7 @@ async def disable(tx: Tx, channel_id: UUID, *, now: datetime) -> int:
     cancelled = await requests.cancel_scans(tx, family, message=DISABLED, now=now)
     await requests.hold_streams(tx, family, reason="disabled")
     await listings.hold_listings(tx, family, now=now)
-    await events.publish_all(tx, SWITCHED)
+    await events.publish(tx, *SWITCHED)
     return cancelled
 
 
@@ -104,7 +104,7 @@ async def enable(tx: Tx, channel_id: UUID, *, now: datetime) -> int:
     await intake_settings.switch_channel(tx, channel_id, enabled=True, now=now)
     await requests.lock_streams(tx, family)
     due = await requests.make_due(tx, family, now=now) + await listings.wake_listings(tx, family, now=now)
-    await events.publish_all(tx, SWITCHED)
+    await events.publish(tx, *SWITCHED)
     return due
 
 

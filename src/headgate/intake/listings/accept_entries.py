@@ -41,8 +41,8 @@ class Accepted:
     news_rows: dict[UUID, int]
     """How much news each listing brought, of those whose releases changed."""
     refused: Sequence[Bad] = ()
-    changed: bool = False
-    """Anything was new, different or gone."""
+    changed: frozenset[UUID] = frozenset()
+    """The listings of which anything was new, different or gone."""
 
 
 async def list_changed(tx: Tx, answers: Sequence[Answered]) -> list[list[int]]:
@@ -90,14 +90,17 @@ async def accept_news(
     for channel_id, names in news.renamed.items():
         await entry_keys.rename_entries(tx, channel_id, names, now=now)
     outcome = await _take(tx, news.releases, ids=ids, now=now)
-    removed = [
-        await releases.mark_removed(
+    removed = {
+        channel_id
+        for channel_id, missing in news.missing.items()
+        if await releases.mark_removed(
             tx, channel_id, missing, notified_before=news.notified_before[channel_id], now=now
         )
-        for channel_id, missing in news.missing.items()
-    ]
-    posted = [
-        await _take_posts(
+    }
+    posted = {
+        channel_id
+        for channel_id, entries in sorted(news.posts.items())
+        if await _take_posts(
             tx,
             channel_id,
             entries,
@@ -107,16 +110,15 @@ async def accept_news(
             ids=ids,
             now=now,
         )
-        for channel_id, entries in sorted(news.posts.items())
-    ]
+    }
     # After that of ingesting, which posts may need: a running one holds its own wake-up, and then wants this.
     told = sorted(channel_id for channel_id, count in outcome.news_rows.items() if count)
     await enqueue(tx, [Wake("notify", str(channel_id)) for channel_id in told])
     await releases.note_bad_entries(tx, [*news.bad, *outcome.refused], ids=ids, now=now)
-    changed = bool(outcome.news_rows) or any(removed)
-    if changed:
+    released = removed.union(outcome.news_rows)
+    if released:
         await publish(tx, Event("series"))
-    return replace(outcome, changed=changed or any(posted))
+    return replace(outcome, changed=frozenset(released | posted))
 
 
 async def _take(tx: Tx, listed: Sequence[NewRelease], *, ids: Ids, now: datetime) -> Accepted:

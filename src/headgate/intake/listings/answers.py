@@ -26,7 +26,8 @@ def shows_blindness(listing: ListingRow, news: News) -> bool:
     """Tell whether the server said "unchanged" although something newer than all we know had come out."""
     if listing.unchanged_at is None or not listing.arrivals:
         return False
-    entries = [*news.releases, *(entry for posts in news.posts.values() for entry in posts)]
+    released = (release for release in news.releases if release.channel_id == listing.channel_id)
+    entries = [*released, *news.posts.get(listing.channel_id, ())]
     newest, until = max(listing.arrivals), listing.unchanged_at - LAG
     return any(entry.published_at and newest < entry.published_at < until for entry in entries)
 

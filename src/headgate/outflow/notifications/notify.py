@@ -18,7 +18,7 @@ from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Tx
-from headgate.storage.events import Event, publish_all
+from headgate.storage.events import Event, publish
 from headgate.storage.listings import news
 from headgate.storage.listings.news import NOTIFY
 
@@ -81,5 +81,5 @@ async def create_notifications(
         for one in taken
     }
     user_ids = await news.create_notifications(tx, channel_id, bodies, now=now, push_at=push_at)
-    await publish_all(tx, [Event("notifications", audience=user_id) for user_id in user_ids])
+    await publish(tx, *(Event("notifications", audience=user_id) for user_id in user_ids))
     return len(taken)

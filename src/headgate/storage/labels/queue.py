@@ -25,6 +25,7 @@ MAX_ALBUM = 100
 class QueuedBatch:
     """Messages and items that were stored or changed together."""
 
+    channel_id: UUID
     id: int
     message_keys: list[str]
     item_ids: list[UUID]
@@ -34,6 +35,7 @@ class QueuedBatch:
 class Sweep:
     """How far the labelling of a whole channel has come."""
 
+    channel_id: UUID
     after: str
     wake_seq: int
 
@@ -66,41 +68,49 @@ async def sweep_channel(tx: Tx, channel_id: UUID) -> None:
     await tx.execute(Q["sweep_channel"], channel_id=channel_id)
 
 
-async def peek_queue(tx: Tx, channel_id: UUID, *, limit: int) -> list[QueuedBatch]:
-    """Return the oldest batches that name about `limit` messages and items; nothing is taken."""
-    return await tx.all(QueuedBatch, Q["peek_queue"], channel_id=channel_id, limit=limit)
+async def peek_queue(tx: Tx, channel_ids: Sequence[UUID], *, limit: int) -> list[QueuedBatch]:
+    """Return the oldest batches of each channel, about `limit` messages and items; nothing is taken."""
+    return await tx.all(QueuedBatch, Q["peek_queue"], channel_ids=list(channel_ids), limit=limit)
 
 
-async def find_items(tx: Tx, channel_id: UUID, batches: Sequence[QueuedBatch]) -> list[UUID]:
+async def find_items(tx: Tx, batches: Sequence[QueuedBatch]) -> list[UUID]:
     """Return the items that batches are about."""
     return await tx.column(
         Q["find_items"],
-        channel_id=channel_id,
+        channel_ids=[batch.channel_id for batch in batches for _ in batch.message_keys],
         message_keys=[key for batch in batches for key in batch.message_keys],
         item_ids=[item_id for batch in batches for item_id in batch.item_ids],
         max_album=MAX_ALBUM,
     )
 
 
-async def get_sweep(tx: Tx, channel_id: UUID) -> Sweep | None:
-    return await tx.one(Sweep, Q["get_sweep"], channel_id=channel_id)
+async def list_sweeps(tx: Tx, channel_ids: Sequence[UUID]) -> list[Sweep]:
+    return await tx.all(Sweep, Q["list_sweeps"], channel_ids=list(channel_ids))
 
 
-async def list_swept(tx: Tx, channel_id: UUID, *, after: str, limit: int) -> list[SweptItem]:
-    return await tx.all(SweptItem, Q["list_swept"], channel_id=channel_id, after=after, limit=limit)
+async def list_swept(tx: Tx, sweep: Sweep, *, limit: int) -> list[SweptItem]:
+    """Return the next items of a sweep."""
+    return await tx.all(
+        SweptItem, Q["list_swept"], channel_id=sweep.channel_id, after=sweep.after, limit=limit
+    )
 
 
-async def empty_queue(tx: Tx, channel_id: UUID, batches: Sequence[QueuedBatch]) -> None:
-    await tx.execute(Q["empty_queue"], channel_id=channel_id, ids=[batch.id for batch in batches])
+async def empty_queue(tx: Tx, batches: Sequence[QueuedBatch]) -> None:
+    await tx.execute(
+        Q["empty_queue"],
+        channel_ids=[batch.channel_id for batch in batches],
+        ids=[batch.id for batch in batches],
+    )
 
 
-async def advance_sweep(tx: Tx, channel_id: UUID, sweep: Sweep, *, after: str) -> None:
-    await tx.execute(Q["advance_sweep"], channel_id=channel_id, after=after, seen=sweep.wake_seq)
+async def advance_sweep(tx: Tx, sweep: Sweep, *, after: str) -> None:
+    await tx.execute(Q["advance_sweep"], channel_id=sweep.channel_id, after=after, seen=sweep.wake_seq)
 
 
-async def end_sweep(tx: Tx, channel_id: UUID, sweep: Sweep) -> None:
-    await tx.execute(Q["end_sweep"], channel_id=channel_id, seen=sweep.wake_seq)
+async def end_sweep(tx: Tx, sweep: Sweep) -> None:
+    await tx.execute(Q["end_sweep"], channel_id=sweep.channel_id, seen=sweep.wake_seq)
 
 
-async def has_more(tx: Tx, channel_id: UUID) -> bool:
-    return await tx.value(Q["has_more"], channel_id=channel_id)
+async def list_more(tx: Tx, channel_ids: Sequence[UUID]) -> list[UUID]:
+    """Return those of the channels that have more to label."""
+    return await tx.column(Q["list_more"], channel_ids=list(channel_ids))

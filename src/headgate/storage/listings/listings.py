@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
-
-from psycopg.types.json import Jsonb
 
 from headgate.domain.breaker import Breaker
 from headgate.domain.streams.schedule import Tier
 from headgate.storage.database import Statement, Tx
 from headgate.storage.queries import load_queries
+from headgate.storage.transactions import columns_of
 
 Q = load_queries(__name__)
 
@@ -114,6 +115,42 @@ class ListingUpdate:
     """What it calls itself, if it says so."""
 
 
+class PlannedAnswer(NamedTuple):
+    """An answer that is written down, and when to look next."""
+
+    listing: ListingRow
+    update: ListingUpdate
+    due_at: datetime
+    reason: str
+    now: datetime
+
+    def row(self) -> dict[str, Any]:
+        listing, update = self.listing, self.update
+        return {
+            "channel_id": listing.channel_id,
+            "seen": listing.wake_seq,
+            "due_at": self.due_at,
+            "reason": self.reason,
+            "cursor": json.dumps(dict(update.cursor)),
+            "arrivals": f"{{{','.join(map(str, update.arrivals))}}}",
+            "rest_until": update.rest_until,
+            "tier": update.tier,
+            "tier_reason": update.tier_reason,
+            "warning": update.warning,
+            "unchanged": update.unchanged,
+            "changed": update.changed,
+            "blind": update.blind,
+            "title": update.title,
+            "from_tier": listing.tier,
+            "now": self.now,
+        }
+
+
+class _Planned(NamedTuple):
+    channel_id: UUID
+    due: bool | None
+
+
 async def insert_listing(
     tx: Tx,
     channel_id: UUID,
@@ -181,31 +218,11 @@ async def plan_listing(
     )
 
 
-async def plan_after_answer(
-    tx: Tx, listing: ListingRow, update: ListingUpdate, *, due_at: datetime, reason: str, now: datetime
-) -> bool:
-    """Write down what an answer says of its listing, and when to look next; true if it is due at once."""
-    return bool(
-        await tx.value(
-            Q["plan_after_answer"],
-            channel_id=listing.channel_id,
-            seen=listing.wake_seq,
-            due_at=due_at,
-            reason=reason,
-            cursor=Jsonb(dict(update.cursor)),
-            arrivals=list(update.arrivals),
-            rest_until=update.rest_until,
-            tier=update.tier,
-            tier_reason=update.tier_reason,
-            warning=update.warning,
-            unchanged=update.unchanged,
-            changed=update.changed,
-            blind=update.blind,
-            title=update.title,
-            from_tier=listing.tier,
-            now=now,
-        )
-    )
+async def plan_after_answers(tx: Tx, answers: Sequence[PlannedAnswer]) -> set[UUID]:
+    """Write down what answers say of their listings, and when to look next; returns those due at once."""
+    rows = [answer.row() for answer in answers]
+    planned = await tx.all(_Planned, Q["plan_after_answers"], **columns_of(rows))
+    return {channel_id for channel_id, due in planned if due}
 
 
 def unchanged(

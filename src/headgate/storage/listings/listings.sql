@@ -76,31 +76,41 @@ update listing set
 where channel_id = %(channel_id)s
 returning due_at <= %(now)s
 
--- name: plan_after_answer
--- The same after an answer, with what it says of the listing itself. Only a channel that is still called by its address takes
--- the name that it gives itself. A change of tier is kept with its reason; the oldest fall out.
-with titled as (
-    update channel set title = %(title)s::text where id = %(channel_id)s and title = key and %(title)s::text <> ''
-    returning id
+-- name: plan_after_answers
+-- The same after answers, with what they say of the listings themselves. Only a channel that is still called by its address
+-- takes the name that it gives itself. A change of tier is kept with its reason; the oldest fall out.
+with answer as materialized (
+    select * from unnest(
+        %(channel_id)s::uuid[], %(seen)s::bigint[], %(due_at)s::timestamptz[], %(reason)s::text[], %(cursor)s::text[],
+        %(arrivals)s::text[], %(rest_until)s::timestamptz[], %(tier)s::text[], %(tier_reason)s::text[], %(warning)s::text[],
+        %(unchanged)s::boolean[], %(changed)s::boolean[], %(blind)s::boolean[], %(title)s::text[], %(from_tier)s::text[],
+        %(now)s::timestamptz[]
+    ) as a (channel_id, seen, due_at, reason, cursor, arrivals, rest_until, tier, tier_reason, warning, unchanged, changed,
+            blind, title, from_tier, now)
+), titled as (
+    update channel c set title = a.title from answer a where c.id = a.channel_id and c.title = c.key and a.title <> ''
+    returning c.id
 ), numbered as (
     insert into tier_change (channel_id, number, at, from_tier, to_tier, reason)
-    select %(channel_id)s, coalesce(max(number), 0) + 1, %(now)s, %(from_tier)s::text, %(tier)s::text, %(tier_reason)s
-    from tier_change where channel_id = %(channel_id)s having %(from_tier)s::text <> %(tier)s::text
-    returning number
+    select a.channel_id, coalesce((select max(t.number) from tier_change t where t.channel_id = a.channel_id), 0) + 1,
+           a.now, a.from_tier, a.tier, a.tier_reason
+    from answer a where a.from_tier <> a.tier
+    returning channel_id, number
 ), pruned as (
-    delete from tier_change t using numbered n where t.channel_id = %(channel_id)s and t.number <= n.number - 50
+    delete from tier_change t using numbered n where t.channel_id = n.channel_id and t.number <= n.number - 50
 )
-update listing set
-    due_at = case when wake_seq = %(seen)s then %(due_at)s::timestamptz when due_at is not null then %(now)s end,
-    planned_at = %(now)s, reason = case when wake_seq = %(seen)s then %(reason)s else reason end,
-    asked = asked and wake_seq <> %(seen)s, checked_at = %(now)s, succeeded_at = %(now)s, polls = polls + 1,
-    cursor = %(cursor)s, arrivals = %(arrivals)s, rest_until = %(rest_until)s, tier = %(tier)s,
-    tier_reason = %(tier_reason)s, warning = %(warning)s, blind = %(blind)s,
-    unchanged_at = case when %(unchanged)s then %(now)s::timestamptz end,
-    changed_at = case when %(changed)s then %(now)s else changed_at end
+update listing l set
+    due_at = case when l.wake_seq = a.seen then a.due_at when l.due_at is not null then a.now end,
+    planned_at = a.now, reason = case when l.wake_seq = a.seen then a.reason else l.reason end,
+    asked = l.asked and l.wake_seq <> a.seen, checked_at = a.now, succeeded_at = a.now, polls = l.polls + 1,
+    cursor = a.cursor::jsonb, arrivals = a.arrivals::timestamptz[], rest_until = a.rest_until, tier = a.tier,
+    tier_reason = a.tier_reason, warning = a.warning, blind = a.blind,
+    unchanged_at = case when a.unchanged then a.now end,
+    changed_at = case when a.changed then a.now else l.changed_at end
+from answer a
 -- The channel before its listing, as everybody takes them.
-where channel_id = %(channel_id)s and (select count(*) from titled) >= 0
-returning due_at <= %(now)s
+where l.channel_id = a.channel_id and (select count(*) from titled) >= 0
+returning l.channel_id, l.due_at <= a.now as due
 
 -- name: note_unchanged
 -- The same after an answer without news, as nobody needs to hear of it: sent together with those of others.

@@ -9,12 +9,15 @@ left join lateral (
     where r.channel_id = (%(channel_ids)s::uuid[])[e.whose] and r.entry_key = e.key
     limit 1
 ) as known on true
+left join lateral (
+    -- Not an anti-join, which the planner would answer with a scan of all sightings.
+    select s.mark from sighting s
+    where s.channel_id = (%(channel_ids)s::uuid[])[e.whose] and s.message_key = e.key and s.attachment_key = 'entry'
+      and s.deleted_at is null
+    limit 1
+) as posted on true
 where (known.fingerprint is distinct from e.fingerprint or known.removed_at is not null)
-  and not exists (
-      select from sighting s
-      where s.channel_id = (%(channel_ids)s::uuid[])[e.whose] and s.message_key = e.key and s.attachment_key = 'entry'
-        and s.mark = e.fingerprint and s.deleted_at is null
-  )
+  and posted.mark is distinct from e.fingerprint
 order by e.n
 
 -- name: list_missing
