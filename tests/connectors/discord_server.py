@@ -14,17 +14,17 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+
+from started_server import StartedServer
 
 PINS = Path(__file__).parents[2] / "requirements" / "discord-server.txt"
 EPOCH_MS = 1_640_995_200_000
 """Its ids count from 2022 on."""
 START_S = 90.0
+READY_LINE = "Uvicorn running on"
 
 _CONFIG = """
 DB_CONNECT_STRING = "sqlite://{folder}/db.sqlite"
@@ -52,20 +52,19 @@ def running_server() -> Generator[int]:
         config = Path(folder) / "config.py"
         config.write_text(_CONFIG.format(folder=folder, port=port, broker=broker))
         _run([str(program), "migrate", "-c", str(config)], folder)
-        log = Path(folder) / "log.txt"
-        with log.open("wb") as output:
-            command = [str(program), "run_all", "-c", str(config), "-h", "127.0.0.1", "-p", str(port)]
-            process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
+        command = [str(program), "run_all", "-c", str(config), "-h", "127.0.0.1", "-p", str(port)]
+        server = StartedServer(command, folder=Path(folder), ready_line=READY_LINE)
         try:
-            _wait_for(process, port, log)
+            if not server.wait_until_ready(timeout_s=START_S):
+                raise CannotRun(f"yepcord-server did not start: {server.output()[-800:]}")
             yield port
         finally:
-            process.send_signal(signal.SIGTERM)
+            server.process.send_signal(signal.SIGTERM)
             try:
-                process.wait(timeout=5)
+                server.wait(timeout_s=5)
             except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+                server.process.kill()
+                server.wait()
 
 
 def _environment() -> Path:
@@ -102,20 +101,6 @@ def _run(command: list[str], folder: str) -> None:
     except (subprocess.SubprocessError, OSError) as error:
         output = getattr(error, "stderr", None) or str(error)
         raise CannotRun(f"{' '.join(command[:3])} failed: {output[-500:]}") from error
-
-
-def _wait_for(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            break
-        try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v9/gateway", timeout=2).close()
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-        else:
-            return
-    raise CannotRun(f"yepcord-server did not start: {log.read_text(errors='replace')[-800:]}")
 
 
 def _free_port() -> int:

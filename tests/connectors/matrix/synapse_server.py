@@ -17,15 +17,17 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
+from started_server import StartedServer
 
 VERSION = "1.163.0"
 START_S = 60.0
+READY_LINE = "Synapse now listening"
+READY_LOGGER = "synapse.app._base"
 OPT_OUT = "Set HEADGATE_TEST_SYNAPSE=off to leave out the tests that need it."
 SECRET = "tests"
 BRIDGE = "bridge"
@@ -93,7 +95,7 @@ class Synapse:
     folder: Path
     limits: dict[str, Any] = field(default_factory=lambda: dict(RAISED_LIMITS))
     port: int = field(default_factory=free_port)
-    _process: subprocess.Popen[bytes] | None = None
+    _server: StartedServer | None = None
 
     @property
     def url(self) -> str:
@@ -103,17 +105,19 @@ class Synapse:
         python = installed_python()
         self._configure()
         command = [python, "-m", "synapse.app.homeserver", "--config-path", self.folder / "homeserver.yaml"]
-        with (self.folder / "output.log").open("ab") as output:
-            self._process = subprocess.Popen(command, cwd=self.folder, stdout=output, stderr=output)
-        self._wait_until_healthy()
+        self._server = StartedServer(command, folder=self.folder, ready_line=READY_LINE)
+        if not self._server.wait_until_ready(timeout_s=START_S):
+            tail = self._server.output()[-1500:]
+            self.kill()
+            raise SynapseUnavailable(f"Synapse did not start: {tail} {OPT_OUT}")
         return self
 
     def kill(self) -> None:
         """End it as a crash does; what it has answered is on disk."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait()
-            self._process = None
+        if self._server is not None:
+            self._server.process.send_signal(signal.SIGKILL)
+            self._server.wait()
+            self._server = None
 
     def register(self, name: str, password: str = "pw") -> str:
         """Make a user, and return an access token on a device of the other side."""
@@ -138,6 +142,7 @@ class Synapse:
                     "version": 1,
                     "handlers": {"console": {"class": "logging.StreamHandler"}},
                     "root": {"level": "WARNING", "handlers": ["console"]},
+                    "loggers": {READY_LOGGER: {"level": "INFO"}},
                     "disable_existing_loggers": False,
                 }
             )
@@ -184,18 +189,3 @@ class Synapse:
             "bcrypt_rounds": 4,
             **self.limits,
         }
-
-    def _wait_until_healthy(self) -> None:
-        ends = time.monotonic() + START_S
-        while time.monotonic() < ends:
-            if self._process is None or self._process.poll() is not None:
-                break
-            try:
-                if httpx.get(f"{self.url}/health", timeout=5).status_code == 200:
-                    return
-            except httpx.TransportError:
-                pass
-            time.sleep(0.1)
-        tail = (self.folder / "output.log").read_text(errors="replace")[-1500:]
-        self.kill()
-        raise SynapseUnavailable(f"Synapse did not start: {tail} {OPT_OUT}")
