@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from matrix_history import History, begin_history, continued
 from matrix_stage import Stage, staged
 from synapse_server import RAISED_LIMITS, Synapse
+
+LONG_HISTORY = 2000
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +34,18 @@ def running(server: Synapse) -> Iterator[Synapse]:
     server.start()
     yield server
     server.kill()
+
+
+@pytest.fixture(scope="session")
+def posted_history(synapse: Synapse) -> History:
+    """2,000 messages in three rooms, a quarter with files, posted once for all tests that read them."""
+    return asyncio.run(begin_history(synapse, number=LONG_HISTORY))
+
+
+@pytest.fixture
+async def history(posted_history: History) -> AsyncIterator[History]:
+    async with continued(posted_history) as history:
+        yield history
 
 
 @pytest.fixture

@@ -72,10 +72,17 @@ class Person:
         return await self.send(room, {"msgtype": "m.text", "body": text, **content})
 
     async def send(
-        self, room: str, content: dict[str, Any], *, kind: str = "m.room.message", at_ms: int | None = None
+        self,
+        room: str,
+        content: dict[str, Any],
+        *,
+        kind: str = "m.room.message",
+        at_ms: int | None = None,
+        transaction: str = "",
     ) -> str:
-        """Send an event; only a bridge can say when it was sent."""
-        path = f"rooms/{quote(room)}/send/{kind}/{self.name}-{next(self._numbers)}"
+        """Send an event, once a transaction; only a bridge can say when it was sent."""
+        transaction = transaction or f"{self.name}-{next(self._numbers)}"
+        path = f"rooms/{quote(room)}/send/{kind}/{transaction}"
         answer = await self.ask("PUT", path, content, params=None if at_ms is None else {"ts": at_ms})
         return answer["event_id"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,13 +15,14 @@ from headgate.app.parts import Parts, open_parts
 from headgate.app.service import Service
 from headgate.connectors.matrix import MatrixConnector
 from headgate.connectors.matrix.manifest import MANIFEST
-from headgate.connectors.protocol import LaneDefault, Manifest, SignedIn
+from headgate.connectors.protocol import CallKind, LaneDefault, Manifest, SignedIn
 from headgate.domain.reminders.recurrence import daily
 from headgate.domain.reminders.windows import DAY_MINUTES, Window
 from headgate.intake.channels import accounts
 from headgate.intake.channels.accounts import NewAccount
 from headgate.intake.channels.discovery import discover, follow, home_of
 from headgate.kernel.clock import RealClock
+from headgate.kernel.connector_settings import MatrixSettings
 from headgate.kernel.settings import load_settings
 from headgate.lanes.links import AccountRef
 from headgate.outflow.reminders import reminders
@@ -29,16 +30,23 @@ from headgate.outflow.reminders.drafts import Draft, DraftPart
 from headgate.outflow.reminders.runs import make_run
 from headgate.outflow.reminders.targets import refresh
 
+Lanes = Mapping[CallKind, LaneDefault]
 PATIENCE_S = 60.0
 _QUICK = LaneDefault(per_minute=60_000, burst=1000)
+QUICK_LANES: Lanes = dict.fromkeys(MANIFEST.lanes, _QUICK)
+"""No pace; the server of the tests has none either."""
 
 
-class QuickMatrix(MatrixConnector):
-    """The connector without a pace of its own; the server of the tests has none either."""
+class PacedMatrix(MatrixConnector):
+    """The connector with the lanes that a test gives it."""
+
+    def __init__(self, settings: MatrixSettings, lanes: Lanes) -> None:
+        super().__init__(settings, RealClock())
+        self._lanes = lanes
 
     @property
     def manifest(self) -> Manifest:
-        return replace(MANIFEST, lanes=dict.fromkeys(MANIFEST.lanes, _QUICK))
+        return replace(MANIFEST, lanes=self._lanes)
 
 
 @dataclass
@@ -75,9 +83,10 @@ class Product:
             await make_run(tx, saved.id, trigger="person", fire_at=now, now=now, ids=ids)
 
     async def let_downloads_wait_less(self) -> None:
-        """Repeat downloads that failed now instead of in a minute."""
+        """Pass the time for which failed downloads wait, and for which a dead worker's are left to it."""
         for sql in (
             "update item_file set due_at = due_at - interval '2 min' where state = 'wanted'",
+            "update item_file set taken_until = taken_until - interval '2 min' where state = 'wanted'",
             "update fetch_line set due_at = due_at - interval '2 min'",
             "update pgqueuer set execute_after = execute_after - interval '2 min'",
         ):
@@ -118,9 +127,11 @@ class Product:
 
 
 @asynccontextmanager
-async def open_product(stage: Stage, url: str, folder: Path) -> AsyncGenerator[Product, None]:
+async def open_product(
+    stage: Stage, url: str, folder: Path, lanes: Lanes = QUICK_LANES
+) -> AsyncGenerator[Product, None]:
     """Open a process whose account has signed in."""
-    connector = QuickMatrix(stage.connector.settings, RealClock())
+    connector = PacedMatrix(stage.connector.settings, lanes)
     settings = load_settings({"HEADGATE_DATA_DIR": str(folder)})
     async with open_parts(settings, url, clock=RealClock(), connectors={"matrix": connector}) as parts:
         new = NewAccount("matrix", ACCOUNT, established=True, signed_in=SignedIn(await stage.sign_in()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -47,61 +46,6 @@ def hashes_of(*names: str) -> list[str]:
 async def post_files(stage: Stage, room: str, *names: str) -> None:
     for name in names:
         await stage.other.post_file(room, name, content_of(name), mime_type="application/zip")
-
-
-async def post_both(stage: Stage, room: str, *, title: str, count: int) -> list[str]:
-    """Post messages, one in four with a file; returns the names of the files."""
-    names = [f"{title}-{number}.zip" for number in range(0, count, 4)]
-    for number in range(count):
-        if number % 4 == 0:
-            await post_files(stage, room, f"{title}-{number}.zip")
-        else:
-            await stage.other.post(room, f"{title} says {number}")
-    return names
-
-
-async def test_three_rooms_are_read_with_their_files_while_more_comes(stage: Stage, product: Product) -> None:
-    rooms = {title: await stage.make_room(title) for title in ("ducks", "geese", "swans")}
-    names = [
-        name
-        for found in await asyncio.gather(
-            *(post_both(stage, room, title=title, count=120) for title, room in rooms.items())
-        )
-        for name in found
-    ]
-    await product.follow_rooms()
-    async with product.running():
-        for number in range(10):
-            for title, room in rooms.items():
-                names.append(f"{title}-live-{number}.zip")
-                await post_files(stage, room, names[-1])
-        await product.eventually(SIGHTED, sorted(names))
-        await product.eventually(HASHES, hashes_of(*names))
-        await product.eventually(MESSAGES, ["ducks 130", "geese 130", "swans 130"])
-    assert await product.column(MISSES) == [0]
-
-
-async def test_a_server_that_is_killed_while_a_room_is_read_loses_nothing(
-    stage: Stage, product: Product
-) -> None:
-    room = await stage.make_room("ducks")
-    names = await post_both(stage, room, title="ducks", count=160)
-    await product.follow_rooms()
-    async with product.running():
-        await product.eventually("select count(*) > 0 from sighting", [True])
-        await stage.door.close()
-        stage.synapse.kill()
-        assert await product.column(HASHES) != hashes_of(*names), "it was killed too late to disturb anything"
-        stage.synapse.start()
-        missed = [f"missed-{number:02}.zip" for number in range(TIMELINE_EVENTS + 10)]
-        await post_files(stage, room, *missed)
-        await stage.door.open()
-        names += missed
-        await product.eventually(SIGHTED, sorted(names))
-        await product.eventually(MESSAGES, ["ducks 220"])
-        await product.let_downloads_wait_less()
-        await product.eventually(HASHES, hashes_of(*names))
-    assert await product.column(MISSES) == [0]
 
 
 async def test_what_was_posted_while_headgate_was_down_is_found(stage: Stage, product: Product) -> None:
