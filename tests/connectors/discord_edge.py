@@ -16,7 +16,7 @@ from typing import Any
 
 import aiohttp
 from aiohttp import web
-from discord_sessions import Sessions
+from discord_sessions import Sessions, is_active
 from discord_translation import Translation
 
 NONCE = re.compile(rb'"nonce": ?"([^"]+)"')
@@ -53,7 +53,6 @@ class Edge:
     enforces_nonces: bool = True
     application_flags: int = MAY_READ_CONTENT
     hidden_histories: set[str] = field(default_factory=set[str])
-    threads: list[str] = field(default_factory=list[str])
     _posted: dict[tuple[str, bytes], bytes] = field(default_factory=dict[tuple[str, bytes], bytes])
     _posting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -139,7 +138,7 @@ class Edge:
             request.method, request.path_qs, request.headers, await request.read() or None
         )
         if request.method == "POST" and request.path.endswith("/threads") and answer.status == 200:
-            self.threads.append(json.loads(answer.body)["id"])  # pyright: ignore[reportArgumentType]
+            self.sessions.threads.append(json.loads(answer.body)["id"])  # pyright: ignore[reportArgumentType]
         return answer
 
     async def _ask(self, request: web.Request, path: str) -> Any:
@@ -150,8 +149,7 @@ class Edge:
         return json.loads(answer.body)  # pyright: ignore[reportArgumentType]
 
     async def _snapshot(self, request: web.Request) -> dict[str, Any]:
-        token = request.headers["Authorization"].removeprefix("Bot ")
-        for guild in await self.sessions.snapshot(token):
+        for guild in await self.sessions.snapshot(_token_of(request)):
             if guild["id"] == request.match_info["guild"]:
                 return guild
         raise web.HTTPNotFound(text=json.dumps({"code": 10004}), content_type="application/json")
@@ -171,26 +169,23 @@ class Edge:
         return web.json_response((await self._snapshot(request))["members"][0])
 
     async def _known_threads(self, request: web.Request) -> list[dict[str, Any]]:
-        return [await self._find(request, thread) for thread in self.threads]
-
-    async def _find(self, request: web.Request, channel: str) -> dict[str, Any]:
-        found = await self._ask(request, f"/channels/{channel}")
-        await self.sessions.correct_head(found, request.headers["Authorization"].removeprefix("Bot "))
-        return found
+        return await self.sessions.find_threads(_token_of(request))
 
     async def _channel(self, request: web.Request) -> web.Response:
-        return web.json_response(await self._find(request, request.match_info["channel"]))
+        found = await self.sessions.find_channel(request.match_info["channel"], _token_of(request))
+        if found is None:
+            raise web.HTTPNotFound(text=json.dumps({"code": 10003}), content_type="application/json")
+        return web.json_response(found)
 
     async def _active(self, request: web.Request) -> web.Response:
         guild = request.match_info["guild"]
         threads = [one for one in await self._known_threads(request) if one["guild_id"] == guild]
-        active = [one for one in threads if not one["thread_metadata"]["archived"]]
-        return web.json_response({"threads": active, "members": []})
+        return web.json_response({"threads": [one for one in threads if is_active(one)], "members": []})
 
     async def _archived(self, request: web.Request) -> web.Response:
         parent = request.match_info["channel"]
         threads = [one for one in await self._known_threads(request) if one["parent_id"] == parent]
-        archived = [one for one in threads if one["thread_metadata"]["archived"]]
+        archived = [one for one in threads if not is_active(one)]
         return web.json_response({"threads": archived, "members": [], "has_more": False})
 
     async def _history(self, request: web.Request) -> web.Response:
@@ -243,6 +238,10 @@ class Edge:
             return web.Response(status=416)
         span = f"bytes {start}-{len(content) - 1}/{len(content)}"
         return web.Response(status=206, body=content[start:], headers={"Content-Range": span})
+
+
+def _token_of(request: web.Request) -> str:
+    return request.headers["Authorization"].removeprefix("Bot ")
 
 
 def _too_many(fault: Fault) -> web.Response:

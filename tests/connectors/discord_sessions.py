@@ -17,6 +17,7 @@ from aiohttp import web
 from discord_translation import Translation
 
 HEARTBEAT_MS = 41_250
+THREAD = 11
 KNOWN_OPS = {"identify": 2, "resume": 6, "heartbeat": 1}
 
 
@@ -58,6 +59,8 @@ class Sessions:
         self._port = port
         self._numbers = count(1)
         self.open: dict[str, Session] = {}
+        self.threads: list[str] = []
+        """All threads that were begun; the server does not list them."""
         self.identified = 0
         self.resumed = 0
         self.refuses_with: int | None = None
@@ -159,25 +162,44 @@ class Sessions:
             if told.get("op") == 0:
                 await session.tell(told["t"], self._translation.translate(told["d"]))
 
-    async def correct_head(self, channel: dict[str, Any], token: str) -> None:
-        """Name the newest message: the server names the oldest."""
-        if "last_message_id" in channel:
+    async def find_channel(self, channel: str, token: str) -> dict[str, Any] | None:
+        """Return a channel or thread as Discord would tell it."""
+        url = f"http://127.0.0.1:{self._upstream}/api/v9/channels/{channel}"
+        async with self._http.get(url, headers={"Authorization": f"Bot {token}"}) as answer:
+            if answer.status != 200:
+                return None
+            found: dict[str, Any] = self._translation.translate(await answer.json())
+        await self._correct_head(found, token)
+        return found
+
+    async def find_threads(self, token: str) -> list[dict[str, Any]]:
+        found = [await self.find_channel(thread, token) for thread in self.threads]
+        return [thread for thread in found if thread is not None]
+
+    async def _correct_head(self, channel: dict[str, Any], token: str) -> None:
+        """Name the newest message: the server names the oldest, and none of a thread."""
+        if "last_message_id" in channel or channel["type"] == THREAD:
             url = f"http://127.0.0.1:{self._upstream}/api/v9/channels/{channel['id']}/messages?limit=1"
             async with self._http.get(url, headers={"Authorization": f"Bot {token}"}) as answer:
                 newest: list[dict[str, Any]] = await answer.json() if answer.status == 200 else []
             channel["last_message_id"] = newest[0]["id"] if newest else None
 
     async def _guilds_of(self, ready: dict[str, Any], token: str) -> list[dict[str, Any]]:
-        """Add the bot's own membership, which Discord tells: its managed role bears its name."""
-        me = ready["user"]
+        """Add what Discord tells: the threads in use, and the bot's membership (its role bears its name)."""
+        me, threads = ready["user"], await self.find_threads(token)
         guilds = [guild | guild.get("properties", {}) for guild in ready["guilds"]]
         for guild in guilds:
             managed = [role for role in guild["roles"] if role["managed"]]
             roles = [role["id"] for role in managed if role["name"] == me["username"]]
             guild["members"] = [{"user": {"id": me["id"]}, "roles": roles}]
             for channel in guild["channels"]:
-                await self.correct_head(channel, token)
+                await self._correct_head(channel, token)
+            guild["threads"] = [one for one in threads if one["guild_id"] == guild["id"] and is_active(one)]
         return guilds
+
+
+def is_active(thread: dict[str, Any]) -> bool:
+    return not thread["thread_metadata"]["archived"]
 
 
 def _attach(session: Session | None, request: web.Request) -> None:

@@ -195,6 +195,92 @@ async def test_heads_come_from_the_gateway_while_it_listens(discord_stage: Stage
     assert [str(heads[channel].position) for channel in channels] == [new, *old[1:]]
 
 
+async def test_a_thread_that_the_gateway_did_not_tell_is_asked_for_once(
+    discord_stage: Stage, link: Link
+) -> None:
+    stage = discord_stage
+    thread = await stage.make_thread(await stage.make_channel())
+    stage.edge.translation.archived.add(thread)
+    first = await stage.post(thread, "before", token=stage.bot_token)
+    async with listening(stage, link) as ear:
+        before = len(stage.edge.calls)
+        assert await positions(link, thread) == [first]
+        assert stage.edge.calls[before:] == [("GET", f"/api/v9/channels/{thread}")]
+        second = await stage.post(thread, "now", token=stage.bot_token)
+        await ear.until(lambda: second in ear.keys(thread))
+        before = len(stage.edge.calls)
+        assert await positions(link, thread) == [second]
+        assert len(stage.edge.calls) == before
+
+
+async def test_threads_have_their_heads_from_the_gateway(discord_stage: Stage, link: Link) -> None:
+    stage = discord_stage
+    channel = await stage.make_channel()
+    old = await stage.make_thread(channel)
+    keys = [await stage.post(old, "before", token=stage.bot_token)]
+    async with listening(stage, link) as ear:
+        new = await stage.make_thread(channel)
+        keys.append(await stage.post(new, "now", token=stage.bot_token))
+        await ear.until(lambda: keys[1] in ear.keys(new))
+        before = len(stage.edge.calls)
+        assert await positions(link, old, new) == keys
+        assert len(stage.edge.calls) == before
+
+
+async def test_an_archived_thread_of_an_earlier_session_is_asked_for_again(
+    discord_stage: Stage, link: Link
+) -> None:
+    """It may have been used and archived again while nobody listened, and the gateway does not tell of it."""
+    stage = discord_stage
+    thread = await stage.make_thread(await stage.make_channel())
+    stage.edge.translation.archived.add(thread)
+    await stage.post(thread, "old", token=stage.bot_token)
+    await link.discover()
+    missed = await stage.post(thread, "missed", token=stage.bot_token)
+    async with listening(stage, link):
+        assert await positions(link, thread) == [missed]
+
+
+async def test_a_change_of_rights_has_heads_asked_for_once(discord_stage: Stage, link: Link) -> None:
+    stage = discord_stage
+    channels = [await stage.make_channel() for _ in range(3)]
+    keys = [await stage.post(channel, "hello") for channel in channels]
+    async with listening(stage, link) as ear:
+        await stage.call("POST", f"/guilds/{stage.guild['id']}/roles", {"name": "new role"})
+        keys[0] = await stage.post(channels[0], "after it")
+        await ear.until(lambda: keys[0] in ear.keys(channels[0]))
+        before = len(stage.edge.calls)
+        assert await positions(link, *channels) == keys
+        asked = len(stage.edge.calls) - before
+        assert asked > 0
+        assert await positions(link, *channels) == keys
+        assert len(stage.edge.calls) - before == asked
+
+
+async def test_a_channel_that_the_bot_may_no_longer_see_has_no_head_from_the_gateway(
+    discord_stage: Stage, link: Link
+) -> None:
+    stage = discord_stage
+    seen, hidden = [await stage.make_channel() for _ in range(2)]
+    keys = [await stage.post(channel, "hello") for channel in (seen, hidden)]
+    async with listening(stage, link) as ear:
+        assert await positions(link, seen, hidden) == keys
+        everyone = stage.guild["id"]
+        denied = {"id": everyone, "type": 0, "allow": "0", "deny": str(1 << 10)}
+        await stage.call("PUT", f"/channels/{hidden}/permissions/{everyone}", denied)
+        keys[0] = await stage.post(seen, "after it")
+        await ear.until(lambda: keys[0] in ear.keys(seen))
+        await stage.post(hidden, "nobody hears this")
+        before = stage.edge.count("GET", f"/channels/{hidden}$")
+        await link.heads([seen, hidden])
+        assert stage.edge.count("GET", f"/channels/{hidden}$") > before
+
+
+async def positions(link: Link, *channels: str) -> list[str]:
+    heads = await link.heads(channels)
+    return [str(heads[channel].position) for channel in channels]
+
+
 async def test_heads_of_many_channels_cost_one_call_a_guild(discord_stage: Stage, link: Link) -> None:
     stage = discord_stage
     channels = [await stage.make_channel() for _ in range(6)]

@@ -56,14 +56,13 @@ class Guilds:
 
     async def load(self, guild: int) -> Guild:
         """Ask for a guild: its roles, channels, active threads, and the bot's own roles."""
-        place = f"/guilds/{guild}"
+        place, before = f"/guilds/{guild}", self._directory.version(guild)
         shape = dict(as_shape(await self._api.get(place)))
         shape["channels"] = await self._api.get(f"{place}/channels")
         shape["threads"] = as_shape(await self._api.get(f"{place}/threads/active")).get("threads")
         shape["members"] = [await self._api.get(f"{place}/members/{self._me}")]
         loaded = guild_of(shape, me=self._me)
-        if not self._directory.is_followed(guild):
-            self._directory.put(loaded)
+        self._directory.learn(loaded, before=before)
         return loaded
 
     async def load_all(self) -> list[Guild]:

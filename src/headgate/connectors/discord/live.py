@@ -116,9 +116,11 @@ class Listener:
             stream, key = str(id_in(dispatch.data, "channel_id")), str(id_in(dispatch.data))
         except NotUnderstood:
             self._continuity.forget_all()
+            self._directory.unfollow()
             return []
         if dispatch.name != "MESSAGE_CREATE":
             return [LiveEvent("edit", stream=stream, key=key)] if dispatch.name == "MESSAGE_UPDATE" else []
+        self._directory.raise_head(int(stream), int(key))
         return [LiveEvent("message", stream, key=key, proven=self._continuity.prove(stream, int(key)))]
 
     def _on_ready(self, data: Shape) -> Iterator[LiveEvent]:
@@ -139,7 +141,7 @@ class Listener:
             return
         guild = guild_of(data, me=self._me)
         self._continuity.forget(*guild.channels)
-        self._directory.put(guild, followed=True)
+        self._directory.tell(guild)
         yield from ()
 
     def _on_guild_gone(self, data: Shape) -> Iterator[LiveEvent]:
@@ -159,7 +161,7 @@ class Listener:
         if found is None or (found[1].name, found[1].parent) != (channel.name, channel.parent):
             yield CHANNELS_CHANGED
         if found is not None and found[1].overwrites != channel.overwrites:
-            self._forget_guild(guild)
+            yield from self._on_rights(data)
 
     def _on_channel_gone(self, data: Shape) -> Iterator[LiveEvent]:
         channel = id_in(data)
