@@ -17,6 +17,7 @@ from headgate.dev.bench.measuring import Report, delay_line, percentile, print_r
 from headgate.dev.bench.streams.ingest import IngestSizes
 from headgate.dev.bench.streams.plan import PlanSizes
 from headgate.dev.bench.streams.sweep import SweepSizes
+from headgate.domain.errors import UserError
 
 KEYS = {
     "drain_per_s",
@@ -92,6 +93,21 @@ def test_a_sweep_counts_calls_and_misses_nothing() -> None:
     assert values["restart_1h"] <= 2
     assert 1 + 2 <= values["changed_40_topics"] <= 10
     assert (values["missed"], values["repeated"]) == (0, 0)
+
+
+def test_heads_are_counted_by_platform() -> None:
+    values = run("heads")
+    assert values["simulated"]["calls_1000"] == 1_000 / values["simulated"]["streams_per_call"] == 10
+    assert values["matrix"]["calls_1000"] == 1_000 / values["matrix"]["streams_per_call"] == 20
+    # Ten checks of 100 channels each; in each of them channels of all ten guilds.
+    assert values["discord"]["calls_1000"] == 100
+    assert values["discord"]["calls_1000_listening"] == 0
+    assert run("heads", "--platform", "simulated").keys() == {"simulated", "streams", "python"}
+
+
+def test_heads_of_an_unknown_platform_are_refused() -> None:
+    with pytest.raises(UserError, match="no platform 'pigeon'"):
+        run("heads", "--platform", "pigeon")
 
 
 @pytest.mark.usefixtures("on_server")

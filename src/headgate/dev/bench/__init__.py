@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -54,6 +55,26 @@ def run_sweep(
     The platform is simulated and time is virtual: days pass in seconds.
     """
     report = _measure_sweep(topics=topics, channels=channels, changed=changed)
+    _show([report], document=report.values, as_json=as_json, check=check)
+
+
+@app.command("heads")
+def run_heads(
+    *,
+    platforms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--platform", help="simulated, matrix or discord; can be repeated. All that are installed."
+        ),
+    ] = None,
+    check: Check = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the calls to learn the newest messages of 1,000 streams, by platform.
+
+    The connectors are the real ones, and the platforms stand-ins that count their calls.
+    """
+    report = _measure_heads(platforms=platforms or [])
     _show([report], document=report.values, as_json=as_json, check=check)
 
 
@@ -226,6 +247,7 @@ def run_all(*, check: Check = False, as_json: AsJson = False) -> None:
     reports = [
         _measure_jobs(),
         _measure_sweep(),
+        _measure_heads(),
         _measure_plan(),
         _measure_ingest(),
         _measure_fanout(),
@@ -254,6 +276,13 @@ def _measure_sweep(*, topics: int = 1_086, channels: int = 50, changed: int = 40
     from headgate.dev.bench.streams.sweep import SweepSizes, measure_sweep
 
     return run_quickly(measure_sweep(SweepSizes(topics=topics, channels=channels, changed=changed)))
+
+
+def _measure_heads(*, platforms: Sequence[str] = ()) -> Report:
+    from headgate.dev.bench.measuring import run_quickly
+    from headgate.dev.bench.streams.heads import measure_heads
+
+    return run_quickly(measure_heads(platforms))
 
 
 def _measure_plan(*, streams: int = 1_000_000, plans: int = 400) -> Report:
