@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fanouts import noting, play
 
+from headgate.kernel.metrics import REGISTRY
 from headgate.testing.platform.profiles import plain
 from headgate.testing.simulator import FanoutScript, Theatre
 
@@ -25,3 +26,14 @@ async def test_slow_mode_of_groups_holds_up_nobody_else(theatre: Theatre) -> Non
     assert noted == [{"sent": 8}]
     assert (outcome.states, outcome.messages, outcome.doubled) == (["success"], 16, 0)
     assert outcome.virtual_s < 120
+
+
+async def test_sends_are_counted_by_platform(theatre: Theatre) -> None:
+    labels = {"platform": "simulated", "kind": "send", "result": "done"}
+
+    def sent() -> float:
+        return REGISTRY.get_sample_value("headgate_platform_calls_total", labels) or 0.0
+
+    before = sent()
+    outcome = await play(theatre, FanoutScript(targets=5))
+    assert sent() - before == outcome.messages == 10

@@ -10,13 +10,14 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
-from headgate.domain.errors import AccountTrouble, Elsewhere, WorkError
+from headgate.domain.errors import AccountTrouble, Elsewhere, WorkError, error_class
 from headgate.domain.pacing import HORIZON_S, LanePlan
 from headgate.kernel.logs import get_logger
+from headgate.lanes import measures
 from headgate.lanes.account_memory import AccountMemory, Secrets
 from headgate.lanes.lane import Lanes, PermitStock
 from headgate.lanes.plans import plan_lanes
@@ -27,6 +28,8 @@ from headgate.storage.streams.watches import pass_on
 
 log = get_logger("lanes")
 
+Called = CallKind | Literal["listen", "open"]
+"""What is counted: calls with a lane, and connections."""
 HOST_KINDS: frozenset[CallKind] = frozenset({"list", "sweep", "find"})
 """Calls that a host counts, across all accounts."""
 
@@ -106,7 +109,7 @@ class Links:
             owner = await self._host_lanes(account.platform, host) if host else str(account.id)
             async with (
                 self.lanes.call(owner, kind, patience_s=patience_s, stock=stock),
-                self._classifying(account),
+                self._classifying(account, kind),
             ):
                 yield link
 
@@ -115,7 +118,7 @@ class Links:
         """Listen in the block; a connection that ends by an error is opened anew the next time."""
         async with self._suspending(account):
             try:
-                async with self._classifying(account):
+                async with self._classifying(account, "listen"):
                     link, memory = await self._opened(account)
                     await memory.load()
                     yield link
@@ -148,14 +151,22 @@ class Links:
             await self.suspend(account, error)
             raise
 
+    def note_call(self, account: AccountRef, kind: Called, error: WorkError | None = None) -> None:
+        """Count a call that has ended, by the class of its error; calls in a block of `call` are counted."""
+        result = "done" if error is None else error_class(error)
+        measures.calls_of(account.platform, kind, result).inc()
+
     @asynccontextmanager
-    async def _classifying(self, account: AccountRef) -> AsyncGenerator[None, None]:
+    async def _classifying(self, account: AccountRef, kind: Called) -> AsyncGenerator[None, None]:
         try:
             yield
-        except WorkError:
-            raise
-        except Exception as error:
-            raise self.classify(account, error) from error
+        except Exception as raised:
+            error = self.classify(account, raised)
+            self.note_call(account, kind, error)
+            if error is raised:
+                raise
+            raise error from raised
+        self.note_call(account, kind)
 
     async def link(self, account: AccountRef) -> Link:
         """Return the open connection of an account; open it if need be."""
@@ -190,7 +201,7 @@ class Links:
         secrets = await self.secrets.secrets_of(account.id)
         memory = AccountMemory(self.lanes.database, self.secrets, account.id, account.sign_in)
         await memory.load()
-        async with self._classifying(account):
+        async with self._classifying(account, "open"):
             return _OpenLink(await connector.open(account.name, secrets, memory), memory)
 
     async def _host_lanes(self, platform: str, host: str) -> str:

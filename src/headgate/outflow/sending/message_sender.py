@@ -147,7 +147,10 @@ class MessageSender:
         try:
             sent = await self._call(link, pending, ends_s=began_s + SEND_TIMEOUT_S)
         except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
-            return await self._judge(pending, self._classify(error))
+            meaning = self._classify(error)
+            self.links.note_call(self.account, "send", meaning)
+            return await self._judge(pending, meaning)
+        self.links.note_call(self.account, "send")
         return SendOutcome(self._arrived(pending, sent, took_s=self.clock.monotonic() - began_s))
 
     async def _call(self, link: Link, pending: PendingSend, *, ends_s: float) -> Sent:

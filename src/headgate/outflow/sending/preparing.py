@@ -99,7 +99,9 @@ class Preparing:
             return RateLimited("the permit came too late", retry_after_s=1.0)
         except Exception as error:  # noqa: BLE001 - whatever a connector raises is classified
             meaning = self.links.classify(self.account, error)
+            self.links.note_call(self.account, "prepare", meaning)
             if isinstance(meaning, RateLimited):
                 await self.lanes.signal_limit(permit, retry_after_s=meaning.retry_after_s)
             return meaning
+        self.links.note_call(self.account, "prepare")
         return None
