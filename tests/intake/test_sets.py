@@ -437,6 +437,29 @@ class TestChoices:
                 async with missing.database.transaction() as tx:
                     await join_items(tx, ids, now=missing.clock.now())
 
+    async def test_what_one_archive_cannot_have_is_not_joined(self, missing: Missing) -> None:
+        names = ["pack.part1.rar", "pakc.part1.rar", "other.z01"]
+        await take_in(missing, *(post(missing, name) for name in names))
+        ids = {title: await get_item_id(missing, title) for title in ("pack", "pakc", "other")}
+        for other, words in [("pakc", "both volume 1"), ("other", "different schemes")]:
+            with pytest.raises(UserError, match=words) as refused:
+                await self._join(missing, ids["pack"], ids[other])
+            assert refused.value.field == "items"
+        assert await files_of_items(missing) == [["other.z01"], ["pack.part1.rar"], ["pakc.part1.rar"]]
+
+    async def test_a_repost_replaces_a_volume_that_vanished(self, missing: Missing) -> None:
+        messages = [post(missing, "pack.part1.rar"), post(missing, "pack.part2.rar")]
+        await take_in(missing, *messages, post(missing, "repost.part2.rar"))
+        await ask(
+            missing,
+            "update sighting set deleted_at = $1 where file_name = 'pack.part2.rar'",
+            missing.clock.now(),
+        )
+        await self._join(missing, await get_item_id(missing, "pack"), await get_item_id(missing, "repost"))
+        (item,) = await library(missing)
+        assert item["files"] == ["pack.part1.rar", "pack.part2.rar", "repost.part2.rar"]
+        assert (item["present"], item["state"]) == (2, "waiting")
+
     async def _join(self, missing: Missing, *item_ids: UUID) -> None:
         async with missing.database.transaction() as tx:
             await join_items(tx, item_ids, now=missing.clock.now())

@@ -9,7 +9,16 @@ from uuid import UUID
 
 from headgate.domain.errors import NotFound, UserError
 from headgate.domain.library.completeness import Completeness
-from headgate.domain.words.volume_words import SET_REASONS, SET_STATES, missing_text, volumes_text
+from headgate.domain.library.joining import JoinedVolume, find_join_conflict
+from headgate.domain.library.volumes import read_volume_name
+from headgate.domain.words.volume_words import (
+    SET_REASONS,
+    SET_STATES,
+    join_conflict_text,
+    join_remedy_text,
+    missing_text,
+    volumes_text,
+)
 from headgate.storage.catalogue import sets
 from headgate.storage.catalogue.sets import Bucket, ItemSet, SetFile, TouchedVolume
 from headgate.storage.database import Tx
@@ -68,6 +77,7 @@ async def join_items(tx: Tx, item_ids: Sequence[UUID], *, now: datetime) -> UUID
     if len(set(item_ids)) < 2:
         raise UserError("Choose at least two items to join.", field="items")
     files = await _lock_files(tx, item_ids)
+    _require_one_numbering(files)
     target = item_ids[0]
     home = next(file for file in files if file.item_id == target)
     bucket = Bucket(home.volume_key, home.author_key)
@@ -117,6 +127,16 @@ async def _lock_files(tx: Tx, item_ids: Sequence[UUID]) -> list[SetFile]:
             field="items",
         )
     return files
+
+
+def _require_one_numbering(files: Sequence[SetFile]) -> None:
+    volumes = [
+        JoinedVolume(file.item_id, name, file.size_bytes, file.content_id, vanished=file.vanished)
+        for file in files
+        if (name := read_volume_name(file.file_name)) is not None
+    ]
+    if conflict := find_join_conflict(volumes):
+        raise UserError(join_conflict_text(conflict), remedy=join_remedy_text(conflict), field="items")
 
 
 async def _touch(tx: Tx, files: Sequence[SetFile], *, now: datetime) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from headgate.domain.library.assembly import LoneReason, SetReason
 from headgate.domain.library.completeness import Completeness, CompletenessReason
+from headgate.domain.library.joining import JoinConflict
+from headgate.domain.library.volumes import VolumeName
 
 MAX_NAMES = 5
 """So many missing files are named; more would hide what matters."""
@@ -55,6 +57,35 @@ def missing_text(names: Sequence[str], *, count: int) -> str:
     named = names if count <= MAX_NAMES + 1 else names[:MAX_NAMES]
     more = count - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more else "")
+
+
+def join_conflict_text(conflict: JoinConflict) -> str:
+    """Say why two items cannot be one set."""
+    one, other = _file_name(conflict.one), _file_name(conflict.other)
+    match conflict.problem:
+        case "other_naming":
+            return (
+                f"{one} and {other} are named by different schemes, so they are not volumes of one archive."
+            )
+        case "same_number":
+            return f"{one} and {other} are both {_place(conflict.one)}, but different files."
+        case "adds_nothing":
+            return f"{one} and {other} are copies: joining these items would add no volume."
+
+
+def join_remedy_text(conflict: JoinConflict) -> str:
+    """Say what to do about two items that cannot be one set."""
+    if conflict.problem == "same_number":
+        return "Separate the one that does not belong, then join the rest."
+    return "Join items whose volumes complete each other."
+
+
+def _file_name(name: VolumeName) -> str:
+    return name.stem + name.suffix
+
+
+def _place(name: VolumeName) -> str:
+    return "the last volume" if name.is_last else f"volume {name.number:,}"
 
 
 def _count(volumes: int) -> str:

@@ -123,6 +123,10 @@ class SetFile:
     author_key: str
     position: int
     item_id: UUID
+    file_name: str
+    size_bytes: int
+    content_id: str
+    vanished: bool
 
 
 async def list_buckets(tx: Tx, channel_id: UUID, volume_keys: Collection[str]) -> list[Bucket]:

@@ -243,8 +243,11 @@ set item_id = excluded.item_id, volume_key = excluded.volume_key, author_key = e
 
 -- name: list_files_of
 -- The volumes of items, as choices are made about them.
-select id, channel_id, volume_key, author_key, position, item_id from sighting
-where item_id = any(%(item_ids)s::uuid[]) and url = '' order by id
+select s.id, s.channel_id, s.volume_key, s.author_key, s.position, s.item_id, s.file_name, s.size_bytes, s.content_id,
+       s.deleted_at is not null and coalesce(f.state, '') <> 'stored' as vanished
+from sighting s
+left join item_file f on f.sighting_id = s.id
+where s.item_id = any(%(item_ids)s::uuid[]) and s.url = '' order by s.id
 
 -- name: dismiss
 -- A person has seen the problem of a set.
