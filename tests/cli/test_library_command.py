@@ -99,6 +99,16 @@ def test_files_are_asked_for_dropped_and_removed_for_one_or_many(ledger: Ledger)
     assert "There is no item" in ledger.refused("library", "fetch", str(otters))
 
 
+def test_a_file_that_is_not_there_is_shown_with_the_reason(ledger: Ledger) -> None:
+    add(ledger, "otters")
+    ledger.said("library", "fetch", "otters")
+    ledger.values("update item_file set wait_reason = 'room', needs_bytes = 3000000 returning needs_bytes")
+    reason = "The disk has no room: it needs 3.0 MB."
+    assert reason in " ".join(ledger.said("library", "show", "otters").split())
+    (file,) = ledger.document("library", "show", "otters")["stored"]["files"]
+    assert file["reason"] == reason
+
+
 def test_nothing_is_dropped_without_a_confirmation(ledger: Ledger) -> None:
     add(ledger, "otters")
     assert "--yes" in ledger.refused("library", "drop", "otters")

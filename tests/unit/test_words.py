@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from headgate.domain.library.contents import Problem
+from headgate.domain.library.inspections import FileState
 from headgate.domain.library.volume_headers import ProofReason
 from headgate.domain.listings.polling import PollReason
 from headgate.domain.listings.rhythm import PollTiming
@@ -18,7 +19,9 @@ from headgate.domain.reminders.run_results import DeliveryState, PartState, RunR
 from headgate.domain.streams.filters import Verdict
 from headgate.domain.streams.schedule import DueReason, Reason, Tier
 from headgate.domain.words.contents import PROBLEMS, PROOFS, problem_text
+from headgate.domain.words.file_words import ABSENCES
 from headgate.domain.words.frequency import FREQUENCIES, FrequencyChoice, chosen_tier
+from headgate.domain.words.inspection_words import FILES
 from headgate.domain.words.listing_words import TROUBLES, Trouble, check_reason_text
 from headgate.domain.words.reasons import PACE_CAUSES, READING, STREAM_REASONS, VERDICTS, stream_reason_text
 from headgate.domain.words.states import AT_CLOSE, STATES, TRIGGERS, state_text
@@ -45,6 +48,8 @@ NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
         ((AtClose,), AT_CLOSE),
         ((Problem,), PROBLEMS),
         ((ProofReason,), PROOFS),
+        ((FileState,), ABSENCES),
+        ((FileState,), FILES),
         (
             (
                 *(RunState, RunResult, DeliveryState, PartState, ReminderState, PushState),

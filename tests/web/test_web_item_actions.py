@@ -39,6 +39,9 @@ insert into item_alias (old_id, item_id) values (%(old_id)s, %(item_id)s)
 select s.file_name || ' ' || coalesce(c.item_id::text, 'alone') from volume_choice c
 join sighting s on s.id = c.sighting_id order by 1
 
+-- name: rename
+update sighting set file_name = %(name)s where item_id = %(item_id)s
+
 -- name: list_scans
 select status from scan
 
@@ -49,6 +52,13 @@ select volume_key from volume_bucket where changed_from is not null
 insert into item_file (sighting_id, channel_id, state, source, size_bytes, due_at)
 select id, channel_id, case when position = 1 then 'failed' else 'dropped' end, '', 100, sent_at
 from sighting where item_id = %(item_id)s
+
+-- name: add_file
+insert into item_file (sighting_id, channel_id, state, source, size_bytes, due_at, wait_reason, needs_bytes,
+    error_class, error_message)
+select id, channel_id, %(state)s, '', 100, sent_at, case when %(needs_bytes)s > 0 then 'room' else '' end,
+    %(needs_bytes)s, case when %(error)s <> '' then 'Transient' else '' end, %(error)s
+from sighting where file_name = 'pack.part1.rar'
 
 -- name: list_states
 select state from item_file order by 1
@@ -93,6 +103,15 @@ async def pack(world: WebWorld) -> Pack:
         await tx.execute(Q["add_set"], item_id=item_id, now=START)
     return Pack(world, channel_id, item_id, other_id)
 
+
+ABSENT_FILES = [
+    ("listed", 0, "", "The settings of its channel do not download it."),
+    ("wanted", 3_000_000, "", "The disk has no room: it needs 3.0 MB."),
+    ("wanted", 0, "the line broke", "The line broke. Headgate tries again."),
+    ("failed", 0, "the line broke", "The line broke."),
+    ("gone", 0, "", "Its message was deleted before it was downloaded."),
+    ("dropped", 0, "", "Its content was deleted. It is not downloaded again unless you ask for it."),
+]
 
 ways = pytest.mark.parametrize("way", ["page", "api"])
 
@@ -170,6 +189,17 @@ async def test_what_names_no_item_is_refused(pack: Pack, way: str) -> None:
 
 
 @ways
+async def test_items_of_two_namings_are_not_joined(pack: Pack, way: str) -> None:
+    async with pack.world.database.transaction() as tx:
+        await tx.execute(Q["rename"], item_id=pack.other_id, name="pakc.z01")
+    page = (f"/items/{pack.item_id}/set", {"do": "join", "other": str(pack.other_id)})
+    api = ("/items/join", {"items": [str(pack.item_id), str(pack.other_id)]})
+    async with pack.world.signed_in() as client:
+        assert 400 <= await act(client, way, page, api) < 500
+    assert await pack.column("list_choices") == []
+
+
+@ways
 async def test_files_are_fetched_dropped_and_removed(pack: Pack, way: str) -> None:
     item = f"/items/{pack.item_id}"
     body = {"items": [str(pack.item_id)]}
@@ -180,6 +210,21 @@ async def test_files_are_fetched_dropped_and_removed(pack: Pack, way: str) -> No
         assert await pack.column("list_states") == ["dropped", "dropped"]
         assert await act(client, way, (f"{item}/remove", {}), ("/items/remove", body)) < 400
         assert (await client.get(item)).status_code == 404
+
+
+@pytest.mark.parametrize(("state", "needs_bytes", "error", "reason"), ABSENT_FILES)
+async def test_page_and_api_say_why_a_file_is_not_there(
+    pack: Pack, state: str, needs_bytes: int, error: str, reason: str
+) -> None:
+    if state != "listed":
+        async with pack.world.database.transaction() as tx:
+            await tx.execute(Q["add_file"], state=state, needs_bytes=needs_bytes, error=error)
+    async with pack.world.signed_in() as client:
+        page = (await client.get(f"/items/{pack.item_id}")).text
+        answer = (await client.get(f"/api/v1/items/{pack.item_id}")).json()
+    (file,) = [file for file in answer["stored"]["files"] if file["name"] == "pack.part1.rar"]
+    assert file["reason"] == reason
+    assert f'<span class="line">{reason}</span>' in page
 
 
 @ways

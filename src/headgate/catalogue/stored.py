@@ -10,10 +10,12 @@ from headgate.domain.errors import NotFound
 from headgate.domain.library.inspections import FileState, InspectionState, Volume, arrange_volumes
 from headgate.domain.text import containing
 from headgate.domain.words.contents import problem_text
+from headgate.domain.words.file_words import DAMAGED, absence_text
 from headgate.domain.words.inspection_words import inspection_text, remedy_text
 from headgate.storage.database import Tx
 from headgate.storage.library import contents
 from headgate.storage.library.contents import ContentRow
+from headgate.storage.library.downloads import DownloadState, list_states
 from headgate.storage.library.inspections import Inspection, get_inspection, list_item_files
 from headgate.storage.library.pictures import Picture, list_pictures
 
@@ -33,6 +35,10 @@ class ShownFile:
     """Of the stored content; empty if there is none."""
     copies: int
     stored_at: datetime | None = None
+    running: bool = False
+    """It is being downloaded."""
+    reason: str = ""
+    """Why its content is not there; empty if it is, is on its way, or only waits for its turn."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +109,9 @@ async def show_stored(tx: Tx, item_id: UUID) -> StoredDetails:
     files = arrange_volumes(await list_item_files(tx, item_id))
     inspection = await get_inspection(tx, item_id)
     pictures = (await list_pictures(tx, [item_id])).get(item_id, [])
+    downloads = await list_states(tx, [volume.best.sighting_id for volume in files])
     return StoredDetails(
-        files=[_shown_file(volume) for volume in files],
+        files=[_shown_file(volume, downloads.get(volume.best.sighting_id)) for volume in files],
         contents=_shown_contents(inspection) if inspection else None,
         pictures=[shown_picture(picture) for picture in pictures],
         picture_source=inspection.picture_source if inspection else "",
@@ -134,10 +141,11 @@ def shown_picture(picture: Picture) -> ShownPicture:
     return ShownPicture(picture.url, picture.width_px, picture.height_px, picture.media_type)
 
 
-def _shown_file(volume: Volume) -> ShownFile:
+def _shown_file(volume: Volume, download: DownloadState | None) -> ShownFile:
     file = volume.best
     # A stored file whose object is damaged has no content to offer.
-    state: FileState = "failed" if file.state == "stored" and file.blob_id is None else file.state
+    damaged = file.state == "stored" and file.blob_id is None
+    state: FileState = "failed" if damaged else file.state
     return ShownFile(
         id=file.sighting_id,
         name=file.file_name,
@@ -146,7 +154,18 @@ def _shown_file(volume: Volume) -> ShownFile:
         sha256=file.sha256.hex() if file.sha256 else "",
         copies=len(volume.copies),
         stored_at=file.stored_at if state == "stored" else None,
+        running=download is not None and download.running,
+        reason=DAMAGED if damaged else _absence(state, download),
     )
+
+
+def _absence(state: FileState, download: DownloadState | None) -> str:
+    if download is None:
+        return absence_text(state)
+    if download.running:
+        return ""
+    needs_bytes = download.needs_bytes if download.wait_reason == "room" else 0
+    return absence_text(state, needs_bytes=needs_bytes, error_message=download.error_message)
 
 
 def _shown_contents(inspection: Inspection) -> ShownContents:

@@ -15,12 +15,13 @@ def print_stored(stored: StoredDetails, inside: ContentsPage | None) -> None:
     """Print the files, what is wrong with them, and what is inside."""
     if stored.files:
         print_table(
-            ("File", "Size", "State"),
+            ("File", "Size", "State", "Reason"),
             [
                 (
                     file.name,
                     size_text(file.size_bytes) if file.size_bytes else "",
-                    file_state_text(file.state),
+                    "being downloaded" if file.running else file_state_text(file.state),
+                    file.reason,
                 )
                 for file in stored.files
             ],

@@ -78,6 +78,10 @@ class ChannelRules:
         """Return under which settings something in a topic is judged."""
         return self.topics.get(topic, self.base).settings_hash
 
+    def fetch_for(self, topic: str) -> FetchRule:
+        """Return what is downloaded of what is kept in a topic."""
+        return self.topics.get(topic, self.base).fetch
+
     @property
     def fetches(self) -> bool:
         """Whether anything of the channel is downloaded."""

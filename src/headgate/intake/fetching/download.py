@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headgate.domain.errors import Gone
+from headgate.intake.channels.rules import RulesCache
+from headgate.intake.fetching.limits import ByteLimit, TooLarge, find_limit
 from headgate.intake.fetching.turns import Turn
-from headgate.kernel.clock import Clock
 from headgate.lanes.links import Links
 from headgate.storage.blobs.opening import Files
 from headgate.storage.blobs.spools import Spool
-from headgate.storage.database import Database
 from headgate.storage.events import Event, publish
 from headgate.storage.library.fetch_lines import FetchFile
 from headgate.storage.library.files import forget_starts, renew_take
@@ -33,14 +33,16 @@ class Download:
 
     links: Links
     files: Files
-    clock: Clock
-    database: Database
+    rules: RulesCache
     turn: Turn
     file: FetchFile
     room_keys: tuple[str, ...]
     """Promises of room that are renewed with the file's own."""
+    _limit: ByteLimit | None = field(default=None, init=False)
+    """Where the size is only a claim."""
 
     def __post_init__(self) -> None:
+        self.clock, self.database = self.turn.clock, self.turn.job.database
         manifest = self.links.manifest(self.file.platform)
         self._ranges = manifest.ranges
         self._exact = manifest.exact_sizes and self.file.size_bytes > 0
@@ -54,6 +56,9 @@ class Download:
                 await forget_starts(tx, self.file.sighting_id, taken_by=self.turn.taken_by)
         if spool.length and not self._ranges:
             await spool.restart()
+        if not self._exact:
+            self._limit = await find_limit(self.database, self.rules, self.file)
+            await self._check_limit(spool, spool.length)
         if not (self._exact and spool.length == self.file.size_bytes) and not await self._read(spool):
             return False
         # A small file is written while the next one arrives.
@@ -72,6 +77,7 @@ class Download:
             )
             async with closing(chunks):
                 async for chunk in chunks:
+                    await self._check_limit(spool, spool.length + len(chunk))
                     await spool.append(chunk)
                     self.turn.bytes += len(chunk)
                     if self._exact and spool.length > file.size_bytes:
@@ -80,6 +86,15 @@ class Download:
                     if self.turn.stopping or (self._ranges and self.turn.over):
                         return self._exact and spool.length == file.size_bytes
         return True
+
+    async def _check_limit(self, spool: Spool, length: int) -> None:
+        if self._limit is None:
+            return
+        try:
+            self._limit.check(length)
+        except TooLarge:
+            await spool.restart()
+            raise
 
     async def _look_after(self, spool: Spool) -> None:
         """Renew what is held, tell how far it is, and ask for room ahead; each in its time."""

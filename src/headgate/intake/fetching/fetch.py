@@ -211,7 +211,7 @@ class Fetcher:
                 return
             room_keys = batch.room_keys or await self._reserve(turn, [file])
             spool = batch.take_spool(file) or await self.files.spools.open(file.key, version=file.source)
-            download = Download(self.links, self.files, self.clock, turn.job.database, turn, file, room_keys)
+            download = Download(self.links, self.files, self.messages.rules, turn, file, room_keys)
             try:
                 done = await download.pull(spool)
             finally:

@@ -37,6 +37,17 @@ class ReleasedFile(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ClaimedFile:
+    """What the limit for a download depends on, where the size of the file is only a claim."""
+
+    topic: str
+    asked: bool
+    """A person asked for it, whatever settings say."""
+    others_bytes: int
+    """What is stored of the rest of its set."""
+
+
+@dataclass(frozen=True)
 class SetFile:
     """A file of a thing that is still to come."""
 
@@ -94,6 +105,10 @@ async def release_lost(tx: Tx, taken_by: Sequence[UUID]) -> None:
 async def forget_starts(tx: Tx, sighting_id: UUID, *, taken_by: UUID) -> None:
     """Forgive a file what went wrong before: more of it has come since."""
     await tx.execute(Q["forget_starts"], id=sighting_id, taken_by=taken_by)
+
+
+async def get_claimed(tx: Tx, sighting_id: UUID) -> ClaimedFile | None:
+    return await tx.one(ClaimedFile, Q["get_claimed"], id=sighting_id)
 
 
 async def list_set_files(tx: Tx, sighting_ids: Sequence[UUID]) -> list[SetFile]:

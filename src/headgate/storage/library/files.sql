@@ -65,6 +65,15 @@ join item_file f on f.sighting_id = s.id
 where f.state = 'wanted'
 order by f.sighting_id limit 2000
 
+-- name: get_claimed
+-- What the limit for a download depends on where its size is only a claim: the rest of its set counts as it is stored.
+select s.topic, f.asked_at is not null as asked,
+       (select coalesce(sum(b.size_bytes), 0)::bigint from blob b
+        where b.id in (select o.blob_id from item_file o join sighting v on v.id = o.sighting_id
+                       where v.item_id = s.item_id and v.id <> s.id)) as others_bytes
+from item_file f join sighting s on s.id = f.sighting_id
+where f.sighting_id = %(id)s
+
 -- name: list_begun
 -- What has begun to come keeps its room until it is there; a set begins with its first volume.
 select f.sighting_id from item_file f

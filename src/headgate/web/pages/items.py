@@ -15,7 +15,6 @@ from headgate.catalogue.stored import ContentsPage, list_contents
 from headgate.domain.text import storable, typed_text
 from headgate.domain.words.file_words import freed_text
 from headgate.ingest.serving.downloads import MAX_NESTED_ENTRIES
-from headgate.storage.library.downloads import list_states
 from headgate.web import stored_files
 from headgate.web.callers import CurrentCaller
 from headgate.web.door import SIGNED_IN, Routes
@@ -77,7 +76,6 @@ async def show_one(
                 tx, item_id, under=storable(under), search=typed_text(find), skip=max(0, min(skip, 10**7))
             )
             view = ContentsView(item_id, page)
-        downloads = await list_states(tx, [file.id for file in details.stored.files])
     return site.renderer.render(
         "item.html",
         caller=caller,
@@ -85,7 +83,6 @@ async def show_one(
         item=details.item,
         stored=details.stored,
         inside=view,
-        downloads=downloads,
         progress_of=site.hub.downloads.get,
         freed="" if freed is None else freed_text(freed),
     )
