@@ -54,7 +54,7 @@ def retry(item: ItemArgument) -> None:
         await retry_set(tx, await find_item(tx, item), ids=context.ids, now=context.clock.now())
 
     _run(act)
-    typer.echo("The channel is read now.")
+    typer.echo("Headgate reads the messages around the set again, and what is new in its channel.")
 
 
 def dismiss(item: ItemArgument) -> None:

@@ -29,6 +29,9 @@ AMBIGUOUS_NEWS_AFTER = timedelta(minutes=30)
 MAX_LISTED = 2_000
 """Missing numbers that are listed; a stray `.part9999.rar` misses nearly ten thousand."""
 
+MAX_SEARCHED = 20
+"""Places of a set around which missing volumes are looked for again."""
+
 Completeness = Literal["proven", "assumed", "waiting", "impossible"]
 CompletenessReason = Literal[
     "headers",
@@ -105,6 +108,21 @@ def judge_set(
         problem=state == "impossible" or (state == "waiting" and due_at is None),
         due_at=due_at,
     )
+
+
+def positions_to_search(volumes: Sequence[tuple[int, int]]) -> list[int]:
+    """Return where missing volumes are likely to be, from the numbers and positions of those that are there.
+
+    That is beside the volumes before and after each gap, and beside the first and the last; at most
+    `MAX_SEARCHED`.
+    """
+    numbers = {number for number, _ in volumes}
+    beside = [
+        position
+        for number, position in sorted(volumes)
+        if number - 1 not in numbers or number + 1 not in numbers
+    ]
+    return beside if len(beside) <= MAX_SEARCHED else [*beside[: MAX_SEARCHED - 1], beside[-1]]
 
 
 def _decide(

@@ -12,6 +12,8 @@ from uuid import UUID
 
 from headgate.catalogue.files import retry_items
 from headgate.domain.errors import NotFound, UserError
+from headgate.domain.library.completeness import positions_to_search
+from headgate.domain.library.volumes import read_volume_name
 from headgate.domain.words.frequency import FrequencyChoice, chosen_tier
 from headgate.intake.streams.head_checks import DISABLED, PERSON, refusal
 from headgate.intake.streams.head_checks import KIND as CHECK
@@ -21,14 +23,19 @@ from headgate.jobs.wake import cancel, enqueue
 from headgate.kernel.ids import Ids
 from headgate.storage import events
 from headgate.storage.catalogue.items import get_item
-from headgate.storage.catalogue.sets import reassemble_items
+from headgate.storage.catalogue.sets import list_files_of, reassemble_items
 from headgate.storage.channels import intake_settings, requests
 from headgate.storage.channels.requests import Holdings, RequestedStream, ScanWish, Trigger
 from headgate.storage.database import Tx
 from headgate.storage.jobs import engine
 from headgate.storage.listings import listings, series
+from headgate.storage.streams.rechecks import ask_rechecks
 
 RESET = "The channel is read again from the beginning"
+NEAR_MESSAGES = 100
+"""About so many messages before and after a volume are read again when a person looks for missing ones."""
+NEAR_MESSAGES_ALONE = 10
+"""So many, where each has to be asked for by itself."""
 SWITCHED = (events.Event("channels"), events.Event("series"))
 """Pages of channels and of series show whether a channel is on."""
 
@@ -63,13 +70,29 @@ async def ask_scan(
 
 
 async def retry_set(tx: Tx, item_id: UUID, *, ids: Ids, now: datetime) -> None:
-    """Look for missing volumes again: read what is new in the channel, and fetch what failed."""
+    """Look for missing volumes again: read the messages near the set and what is new, fetch what failed."""
     item = await get_item(tx, item_id)
     if item is None:
         raise NotFound("There is no such item.", remedy="It may be a part of another set by now.")
     await ask_scan(tx, item.channel_id, ScanWish(), ids=ids, now=now)
+    await _read_near(tx, item_id, item.channel_id, now=now)
     await retry_items(tx, [item_id], now=now)
     await reassemble_items(tx, [item_id], now=now)
+
+
+async def _read_near(tx: Tx, item_id: UUID, channel_id: UUID, *, now: datetime) -> None:
+    """Have the messages around a set's gaps read again, although they count as read."""
+    volumes = [
+        (name.number, file.position)
+        for file in await list_files_of(tx, [item_id])
+        if not file.vanished and (name := read_volume_name(file.file_name)) is not None
+    ]
+    positions = positions_to_search(volumes)
+    if not positions:
+        return
+    await requests.reopen_near(tx, channel_id, positions, messages=NEAR_MESSAGES)
+    keys = await requests.list_messages_near(tx, channel_id, positions, messages=NEAR_MESSAGES_ALONE)
+    await ask_rechecks(tx, channel_id, keys, reason="asked", due_at=now, now=now)
 
 
 async def reset_scan(tx: Tx, channel_id: UUID, wish: ScanWish, *, ids: Ids, now: datetime) -> AskedScan:

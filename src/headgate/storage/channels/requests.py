@@ -146,6 +146,20 @@ async def forget_reading(tx: Tx, channel_id: UUID) -> None:
         await tx.execute(query, channel_id=channel_id)
 
 
+async def reopen_near(tx: Tx, channel_id: UUID, positions: Sequence[int], *, messages: int) -> None:
+    """Have about so many messages before and after each position read again; the stream is locked."""
+    await tx.execute(Q["reopen_near"], channel_id=channel_id, positions=list(positions), messages=messages)
+
+
+async def list_messages_near(
+    tx: Tx, channel_id: UUID, positions: Sequence[int], *, messages: int
+) -> list[str]:
+    """Return known messages near positions; none where pages can be asked for by their place."""
+    return await tx.column(
+        Q["list_messages_near"], channel_id=channel_id, positions=list(positions), messages=messages
+    )
+
+
 async def list_jobs_of(tx: Tx, keys: Sequence[str]) -> list[str]:
     """Return the names of the jobs of all kinds whose keys are these."""
     return await tx.column(Q["list_jobs_of"], keys=list(keys))

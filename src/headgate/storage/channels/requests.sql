@@ -87,6 +87,45 @@ select count(due_at) from changed
 -- Forgets what was read, except that it was counted.
 update coverage set past_ranges = past_ranges + ranges, ranges = '{}' where channel_id = %(channel_id)s
 
+-- name: reopen_near
+-- Has what was read near some positions read again, without counting its messages again; a page that was asked for before
+-- can add nothing to the new epoch. How many positions a message takes differs between platforms: what this stream has
+-- taken so far says it. Not where positions are allotted: no page can be asked for by its place there.
+with read as (
+    select sum(upper(p) - lower(p)) / greatest(1, s.total_messages_scanned) as per_message
+    from stream s
+    cross join lateral (select min(g.position) as first_seen from sighting g where g.channel_id = s.channel_id) as g
+    cross join lateral (
+        select unnest(range_agg(v.ranges) * int8multirange(int8range(g.first_seen, null))) as p
+        from coverage v where v.channel_id = s.channel_id
+    ) as covered
+    where s.channel_id = %(channel_id)s
+      and not exists (select from placed_message m where m.channel_id = s.channel_id)
+    group by s.total_messages_scanned
+), near as (
+    select range_agg(int8range(greatest(0, at - reach), at + reach + 1)) as ranges
+    from unnest(%(positions)s::bigint[]) as at
+    cross join (select ceil(greatest(1, per_message) * %(messages)s)::bigint as reach from read) as r
+), reopened as (
+    update coverage v set past_ranges = v.past_ranges + v.ranges * near.ranges, ranges = v.ranges - near.ranges
+    from near where v.channel_id = %(channel_id)s and v.ranges && near.ranges
+    returning v.channel_id
+)
+update stream set epoch = epoch + 1, tip_after = null where channel_id in (select channel_id from reopened)
+
+-- name: list_messages_near
+-- Messages with files near some positions, where positions are allotted; they are asked for one by one.
+select distinct near.message_key
+from unnest(%(positions)s::bigint[]) as at
+cross join lateral (
+    (select message_key from sighting where channel_id = %(channel_id)s and position <= at
+     order by position desc limit %(messages)s)
+    union all
+    (select message_key from sighting where channel_id = %(channel_id)s and position > at
+     order by position limit %(messages)s)
+) as near
+where exists (select from placed_message m where m.channel_id = %(channel_id)s)
+
 -- name: reset_stream
 -- A page that was asked for before can add nothing to the new epoch. What was found stays found, and counted.
 update stream set epoch = epoch + 1, tip_after = null where channel_id = %(channel_id)s
