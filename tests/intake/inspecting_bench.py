@@ -202,10 +202,12 @@ class InspectingBench:
 
 
 @asynccontextmanager
-async def open_bench(url: str, data_dir: Path) -> AsyncGenerator[InspectingBench, None]:
+async def open_bench(
+    url: str, data_dir: Path, environment: Mapping[str, str] | None = None
+) -> AsyncGenerator[InspectingBench, None]:
     """Open a process on a database and a folder."""
     clock = VirtualClock(START)
-    settings = load_settings({"HEADGATE_DATA_DIR": str(data_dir)})
+    settings = load_settings({"HEADGATE_DATA_DIR": str(data_dir), **(environment or {})})
     async with open_parts(settings, url, clock=clock, connectors={}) as parts:
         bench = InspectingBench(parts, clock)
         await bench.start()

@@ -38,6 +38,19 @@ def bucket_settings(s3_endpoint: str) -> FilesSettings:
 
 
 @pytest.fixture
+def bucket_environment(bucket_settings: FilesSettings) -> dict[str, str]:
+    """The same settings, as a process finds them."""
+    assert bucket_settings.s3_access_key is not None
+    assert bucket_settings.s3_secret_key is not None
+    return {
+        "HEADGATE_FILES_URL": bucket_settings.url,
+        "HEADGATE_FILES_S3_ENDPOINT": bucket_settings.s3_endpoint,
+        "HEADGATE_FILES_S3_ACCESS_KEY": bucket_settings.s3_access_key.get_secret_value(),
+        "HEADGATE_FILES_S3_SECRET_KEY": bucket_settings.s3_secret_key.get_secret_value(),
+    }
+
+
+@pytest.fixture
 async def bucket(bucket_settings: FilesSettings) -> AsyncIterator[BlobStore]:
     store = BucketStore(bucket_settings)
     yield store

@@ -9,7 +9,6 @@ import pytest
 from bench import ProcessGone
 from fetch_bench import FetchBench, content_of, named, open_fetch_bench
 
-from headgate.kernel.files_settings import FilesSettings
 from headgate.storage.database import Database
 
 FILES = [named("a.zip"), named("b.zip", 10), named("big.zip", 3_000_000)]
@@ -18,17 +17,7 @@ FILES = [named("a.zip"), named("b.zip", 10), named("big.zip", 3_000_000)]
 @pytest.fixture(params=["folder", "bucket"])
 def environment(request: pytest.FixtureRequest) -> dict[str, str]:
     """What the settings say about the store."""
-    if request.param == "folder":
-        return {}
-    settings: FilesSettings = request.getfixturevalue("bucket_settings")
-    assert settings.s3_access_key is not None
-    assert settings.s3_secret_key is not None
-    return {
-        "HEADGATE_FILES_URL": settings.url,
-        "HEADGATE_FILES_S3_ENDPOINT": settings.s3_endpoint,
-        "HEADGATE_FILES_S3_ACCESS_KEY": settings.s3_access_key.get_secret_value(),
-        "HEADGATE_FILES_S3_SECRET_KEY": settings.s3_secret_key.get_secret_value(),
-    }
+    return {} if request.param == "folder" else request.getfixturevalue("bucket_environment")
 
 
 @pytest.fixture

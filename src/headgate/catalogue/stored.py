@@ -10,7 +10,7 @@ from headgate.domain.errors import NotFound
 from headgate.domain.library.inspections import FileState, InspectionState, Volume, arrange_volumes
 from headgate.domain.text import containing
 from headgate.domain.words.contents import problem_text
-from headgate.domain.words.file_words import DAMAGED, absence_text
+from headgate.domain.words.file_words import DAMAGED, absence_text, no_room_text
 from headgate.domain.words.inspection_words import inspection_text, remedy_text
 from headgate.storage.database import Tx
 from headgate.storage.library import contents
@@ -58,6 +58,8 @@ class ShownContents:
     inspected_at: datetime | None
     waiting: bool
     """The files have changed, and are about to be looked into again."""
+    waiting_reason: str = ""
+    """Why that has to wait; empty if it only waits for its turn."""
 
 
 @dataclass(frozen=True)
@@ -180,4 +182,5 @@ def _shown_contents(inspection: Inspection) -> ShownContents:
         proven_total=inspection.proven_total,
         inspected_at=inspection.inspected_at,
         waiting=inspection.due_at is not None,
+        waiting_reason=no_room_text(inspection.needs_bytes) if inspection.needs_bytes else "",
     )

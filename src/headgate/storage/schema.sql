@@ -1203,6 +1203,7 @@ CREATE TABLE inspection (
     due_at timestamp with time zone,
     seq bigint NOT NULL DEFAULT 1,
     attempts integer NOT NULL DEFAULT 0,
+    needs_bytes bigint NOT NULL DEFAULT 0,
     state text NOT NULL DEFAULT 'pending'::text,
     problems text[] NOT NULL DEFAULT '{}'::text[],
     detail text NOT NULL DEFAULT ''::text,

@@ -32,6 +32,8 @@ def print_stored(stored: StoredDetails, inside: ContentsPage | None) -> None:
     contents = stored.contents
     if contents is not None and contents.problems:
         typer.echo(f"\nProblem: {contents.state_text} ({'; '.join(contents.problems)}). {contents.remedy}")
+    if contents is not None and contents.waiting_reason:
+        typer.echo(f"\nNot read yet: {contents.waiting_reason}")
     if contents is None or inside is None:
         return
     unpacked = size_text(contents.unpacked_bytes)

@@ -43,10 +43,15 @@ DAMAGED = "Its stored content is missing or damaged. It is downloaded again if i
 def absence_text(state: FileState, *, needs_bytes: int = 0, error_message: str = "") -> str:
     """Say why the content of a file is not there; `needs_bytes` if it waits for room."""
     if state == "wanted" and needs_bytes:
-        return f"The disk has no room: it needs {size_text(needs_bytes)}."
+        return no_room_text(needs_bytes)
     if state == "wanted" and error_message:
         return f"{_sentence(error_message)} Headgate tries again."
     return _sentence(error_message) if state == "failed" and error_message else ABSENCES[state]
+
+
+def no_room_text(needs_bytes: int) -> str:
+    """Say why something waits that has to be written first."""
+    return f"The disk has no room: it needs {size_text(needs_bytes)}."
 
 
 def freed_text(freed_bytes: int) -> str:

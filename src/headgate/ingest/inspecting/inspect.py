@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.catalogue.covers import pick_wanted
@@ -30,7 +30,8 @@ from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
-from headgate.storage.blobs.store import ObjectDamaged, ObjectMissing, StoreAway
+from headgate.storage.blobs.room import NoRoom
+from headgate.storage.blobs.store import DiskFull, ObjectDamaged, ObjectMissing, StoreAway
 from headgate.storage.catalogue.items import get_item
 from headgate.storage.catalogue.sets import note_evidence, reassemble_items
 from headgate.storage.database import Database, Tx
@@ -43,6 +44,8 @@ from headgate.storage.library.pictures import NewPicture, replace_pictures
 from headgate.storage.streams.streams import lock_stream
 
 KIND = "inspect"
+ROOM_REST = timedelta(minutes=1)
+"""Until room is asked for again that there was not."""
 AT_ONCE = 4
 """Over all workers: more would only wait for the sandbox."""
 
@@ -73,6 +76,10 @@ class Wish:
     @property
     def places(self) -> tuple[ItemFile | None, ...]:
         return place_volumes(self.volumes)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(place.size_bytes for place in self.places if place)
 
     @property
     def name(self) -> str:
@@ -115,11 +122,14 @@ class Inspector:
             return
         try:
             result = await self._look(job.database, wish)
+            async with self._picture(wish, result.listing) as picture, job.finish() as tx:
+                await self._settle(tx, wish, result, picture)
         except (ObjectMissing, ObjectDamaged) as error:
             await self._give_up_objects(job, wish, error)
-            return
-        async with self._picture(wish, result.listing) as picture, job.finish() as tx:
-            await self._settle(tx, wish, result, picture)
+        except NoRoom as error:
+            await self._wait_for_room(job, wish, needs_bytes=error.needed_bytes)
+        except DiskFull:
+            await self._wait_for_room(job, wish, needs_bytes=wish.size_bytes)
 
     async def _load(self, database: Database, item_id: UUID) -> Wish | None:
         async with database.transaction() as tx:
@@ -198,6 +208,13 @@ class Inspector:
                 colour=picture.found.previews.colour if picture.found else "",
             )
         await publish(tx, Event("inspections"))
+
+    async def _wait_for_room(self, job: Job[UUID], wish: Wish, *, needs_bytes: int) -> None:
+        """Try again later, and say how much room it needs."""
+        due_at = self.clock.now() + ROOM_REST
+        async with job.finish() as tx:
+            await inspections.wait_for_room(tx, wish.seen, needs_bytes=max(needs_bytes, 1), due_at=due_at)
+            await publish(tx, Event("inspections"))
 
     async def _give_up_objects(self, job: Job[UUID], wish: Wish, error: Exception) -> None:
         """Note which objects are missing, if the store is there at all, and look again without them."""

@@ -43,7 +43,7 @@ def build_reader(files: Files, data_dir: Path, *, clock: Clock) -> ContentReader
     """Put together what reads stored files; nothing is started."""
     sandbox = Sandbox(modules=[archives.TASKS, previews.TASKS])
     scratch = Scratch(data_dir / FOLDER)
-    local = LocalFiles(files.store, scratch)
+    local = LocalFiles(files.store, scratch, files.spools, files.room, files.database, files.ids, clock)
     looking = Archives(sandbox)
     previews_of, pictures = PreviewMaker(sandbox), PictureBlobs(files.writer, files.spools)
     inspector = Inspector(clock, local, looking, CoverFinder(local, looking, previews_of), pictures)

@@ -14,8 +14,10 @@ from headgate.domain.errors import NotFound, UserError
 from headgate.domain.library.contents import Listing, Problem
 from headgate.domain.library.inspections import ItemFile, arrange_volumes, names_archive, place_volumes
 from headgate.domain.words.contents import problem_text
+from headgate.domain.words.file_words import no_room_text
 from headgate.ingest.inspecting.reader import ContentReader
 from headgate.ingest.serving.zip_stream import ZipMember, safe_name, stream_zip
+from headgate.storage.blobs.room import NoRoom
 from headgate.storage.blobs.store import ObjectDamaged, ObjectMissing
 from headgate.storage.catalogue.items import get_item
 from headgate.storage.database import Tx
@@ -146,6 +148,10 @@ async def _open(
             yield paths
     except (ObjectMissing, ObjectDamaged) as error:
         raise _missing() from error
+    except NoRoom as error:
+        raise UserError(
+            no_room_text(error.needed_bytes), remedy="Free some space, or try again when downloads are done."
+        ) from error
 
 
 def _refusal(problem: Problem) -> UserError:

@@ -30,6 +30,8 @@ class Inspection:
     due_at: datetime | None
     seq: int
     attempts: int
+    needs_bytes: int
+    """It waits until so much may be written to the disk; 0: it does not wait for room."""
     state: InspectionState
     problems: list[str]
     detail: str
@@ -78,6 +80,13 @@ async def get_inspection(tx: Tx, item_id: UUID) -> Inspection | None:
 async def list_item_files(tx: Tx, item_id: UUID) -> list[ItemFile]:
     """Return the files of an item; several may be copies of one volume."""
     return await tx.all(ItemFile, Q["list_item_files"], item_id=item_id, limit=MAX_FILES)
+
+
+async def wait_for_room(tx: Tx, seen: Inspection, *, needs_bytes: int, due_at: datetime) -> None:
+    """Note how much room a look needs, and when it is tried again."""
+    await tx.execute(
+        Q["wait_for_room"], item_id=seen.item_id, seen=seen.seq, needs_bytes=needs_bytes, due_at=due_at
+    )
 
 
 async def note_proof(tx: Tx, seen: Inspection, *, proven_total: int | None) -> bool:

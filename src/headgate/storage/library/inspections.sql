@@ -7,7 +7,7 @@ with woken as (
 )
 insert into inspection as i (item_id, due_at)
 select item.id, %(now)s from item where item.id = any(%(item_ids)s::uuid[]) order by item.id
-on conflict (item_id) do update set seq = i.seq + 1, attempts = 0, due_at = excluded.due_at
+on conflict (item_id) do update set seq = i.seq + 1, attempts = 0, needs_bytes = 0, due_at = excluded.due_at
 
 -- name: list_due_inspections
 -- Due inspections without a job, the longest due first.
@@ -21,17 +21,21 @@ update inspection set due_at = %(due_at)s where item_id = %(item_id)s
 
 -- name: get_inspection
 -- An inspection as it stands.
-select item_id, due_at, seq, attempts, state, problems, detail, format, is_solid, entry_count, unpacked_bytes, volumes,
+select item_id, due_at, seq, attempts, needs_bytes, state, problems, detail, format, is_solid, entry_count, unpacked_bytes, volumes,
        proven_total, proof_reason, picture_key, picture_source, picture_colour, inspected_at
 from inspection where item_id = %(item_id)s
 
 -- name: settle_inspection
 -- Only a look that began after the last change counts; a later one is still due.
 update inspection
-set due_at = null, attempts = 0, state = %(state)s, problems = %(problems)s, detail = %(detail)s, format = %(format)s,
+set due_at = null, attempts = 0, needs_bytes = 0, state = %(state)s, problems = %(problems)s, detail = %(detail)s, format = %(format)s,
     is_solid = %(is_solid)s, entry_count = %(entry_count)s, unpacked_bytes = %(unpacked_bytes)s, volumes = %(volumes)s,
     proven_total = %(proven_total)s, proof_reason = %(proof_reason)s, inspected_at = %(now)s
 where item_id = %(item_id)s and seq = %(seen)s
+
+-- name: wait_for_room
+-- Tried again at its time, unless the files have changed meanwhile: then it is due anyway.
+update inspection set due_at = %(due_at)s, needs_bytes = %(needs_bytes)s where item_id = %(item_id)s and seq = %(seen)s
 
 -- name: note_proof
 -- How many volumes there are is told before the long look, if the files have not changed since.

@@ -2362,6 +2362,8 @@ create table inspection (
     due_at timestamptz,
     seq bigint not null default 1,
     attempts int not null default 0,
+    -- It waits until so many bytes may be written: content of a bucket is copied to be read.
+    needs_bytes bigint not null default 0,
     -- 'pending' until the first look; the others say what came of the last one.
     state text not null default 'pending' check (state in (
         'pending', 'empty', 'plain', 'ok', 'partial', 'encrypted', 'hostile', 'incomplete', 'truncated', 'damaged',
