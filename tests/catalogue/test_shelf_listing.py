@@ -73,11 +73,23 @@ async def test_filters_and_sorts_show_what_a_plain_model_shows(stage: ShelfStage
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "limits",
+    [
+        # A walk of one row never suffices, so everything is found by facets, dates or sizes, and sorted.
+        {"MAX_WALK": 1},
+        {"MAX_WALK": 1, "MAX_SPARE": 1},
+        # Walks of several stretches, which are given up or not.
+        {"MAX_WALK": 12, "FIRST_WALK": 3},
+        {"MAX_WALK": 500, "FIRST_WALK": 2},
+    ],
+    ids=["sorted", "sorted bit by bit", "some rows", "stretches"],
+)
 async def test_every_way_to_find_rows_finds_the_same(
-    stage: ShelfStage, seed: int, monkeypatch: pytest.MonkeyPatch
+    stage: ShelfStage, seed: int, limits: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A walk of one row never suffices, so everything is found by facets, dates or sizes, and sorted."""
-    monkeypatch.setattr(listing, "MAX_WALK", 1)
+    for name, rows in limits.items():
+        monkeypatch.setattr(listing, name, rows)
     choose = Random(100 + seed)
     await fill(stage, choose)
     for fields in (1, 1, 2, 2, 3, 4):

@@ -19,7 +19,7 @@ from headgate.storage.database import Tx
 from headgate.storage.search import words
 from headgate.storage.search.documents import Slice, list_slices
 from headgate.storage.search.finding import FoundDocument, list_rows, list_shown_before, search_slices
-from headgate.storage.shelf.rows import ShelfSearch, list_matching
+from headgate.storage.shelf.rows import ShelfSearch, list_matching, list_matching_items
 
 ENOUGH = 1000
 """Rows among which the best are chosen."""
@@ -124,16 +124,17 @@ async def _search_window(
     while waiting and (waiting[0].number >= bound if bound is not None else len(rows) < ENOUGH):
         batch, waiting = waiting[:step], waiting[step:]
         numbers = [one.number for one in batch if bound is None or one.number >= bound]
-        _fold(rows, await search_slices(tx, numbers, terms, wanted, limit=ENOUGH))
+        found = await search_slices(tx, numbers, terms, wanted, limit=ENOUGH)
+        _fold(rows, await _list_matching(tx, found, filters))
         searched += batch
         spent = clock.monotonic() - began
         if bound is None and spent >= BUDGET_S:
             break
         step = _next_step(step, searched=len(searched), spent_s=spent, rows=len(rows))
-    await _check_groups(tx, rows, filters)
     if after and after.newest < slices[0].number:
         newer = [one.number for one in slices if one.number > after.newest]
-        for row_id in await list_shown_before(tx, list(rows), newer, terms, wanted):
+        before = await list_shown_before(tx, list(rows), newer, terms, wanted)
+        for row_id in {one.shelf_id for one in await _list_matching(tx, before, filters)}:
             del rows[row_id]
     oldest = bound if bound is not None else searched[-1].number if searched else newest
     older = next((one for one in slices if one.number < oldest), None)
@@ -156,13 +157,25 @@ def _fold(rows: dict[str, FoundDocument], found: Iterable[FoundDocument]) -> Non
             rows[one.shelf_id] = one
 
 
-async def _check_groups(tx: Tx, rows: dict[str, FoundDocument], filters: ShelfFilters) -> None:
-    """Drop groups that were found by their names and have no member that matches all filters."""
-    found = [UUID(row_id) for row_id, one in rows.items() if one.is_group] if filters != NO_FILTERS else []
-    matching = await list_matching(tx, ShelfSearch.of(filters), found)
-    for row_id in found:
-        if row_id not in matching:
-            del rows[str(row_id)]
+async def _list_matching(
+    tx: Tx, found: Sequence[FoundDocument], filters: ShelfFilters
+) -> Sequence[FoundDocument]:
+    """Return what matches all filters with one item.
+
+    A group that was found by its name needs a member that does. Items are found by all but their state, which
+    was only looked for in their rows.
+    """
+    if filters == NO_FILTERS:
+        return found
+    search = ShelfSearch.of(filters)
+    groups = await list_matching(tx, search, [UUID(one.id) for one in found if one.is_group])
+    matching = {str(group_id) for group_id in groups}
+    items = [one.id for one in found if not one.is_group]
+    if filters.states or filters.problems:
+        matching.update(map(str, await list_matching_items(tx, search, [UUID(one) for one in items])))
+    else:
+        matching.update(items)
+    return [one for one in found if one.id in matching]
 
 
 async def _describe(tx: Tx, found: Sequence[FoundDocument]) -> list[Hit]:

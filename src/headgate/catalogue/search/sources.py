@@ -8,7 +8,7 @@ from itertools import groupby
 from uuid import UUID
 
 from headgate.catalogue.labelling import labels_of
-from headgate.domain.library.facets import FacetKind, facet_number
+from headgate.domain.library.facets import FacetKind, facet_number, lasting_facets
 from headgate.domain.library.item_labels import ItemLabels
 from headgate.domain.library.label_rules import label_key
 from headgate.domain.library.search_documents import SearchTexts
@@ -34,7 +34,14 @@ def with_paths(texts: SearchTexts, paths: str) -> SearchTexts:
 
 
 def group_texts(group: SourceGroup) -> SearchTexts:
-    return SearchTexts(group.id, True, group.created_at, group.created_at, group.name)
+    return SearchTexts(
+        id=group.id,
+        is_group=True,
+        posted_at=group.created_at,
+        caught_at=group.created_at,
+        name=group.name,
+        facets=lasting_facets(group.facets, group.dated_facets),
+    )
 
 
 async def item_texts(tx: Tx, items: Sequence[SourceItem]) -> list[SearchTexts]:

@@ -2,14 +2,16 @@
 
 How rows are found is decided here and not by the database's planner, which cannot know that a channel's items
 are close in time, or a creator's in names. Rows of one channel, topic, creator or tag are listed by date.
-Otherwise the next rows in order are checked, up to `MAX_WALK`; if too few of them match, everything that has
-the facets is found and then sorted.
+Otherwise the next rows in order are checked, as long as the page is likely to be full within `MAX_WALK`; if
+too few of them match, everything that has the facets is found and then sorted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import ceil
 from typing import cast
 from uuid import UUID
 
@@ -29,8 +31,12 @@ from headgate.storage.shelf.rows import (
     Walk,
 )
 
-MAX_WALK = 2000
-"""Rows that are looked at in order before everything that may match is sorted."""
+FIRST_WALK = 500
+"""Rows that are looked at in order, to see how many of them match."""
+MAX_WALK = 4000
+"""Rows that are looked at in order before everything that may match is sorted: as many take about as long."""
+MAX_SPARE = 400
+"""Candidates found by sorting everything, which would take as long for the next few."""
 COUNT_CAP = 10_000
 COUNT_MS = 1000
 MAX_NEW = 100
@@ -172,22 +178,28 @@ async def _find(
     found: list[ShelfRow] = []
     while True:
         candidates = await _list_candidates(tx, search, order, beyond=beyond, limit=limit)
-        matching = await rows.list_matching(tx, search, [one.id for one in candidates])
-        found += [matching[one.id] for one in candidates if one.id in matching]
-        if len(found) >= limit or len(candidates) < limit:
-            return found[:limit]
+        for start in range(0, len(candidates.found), limit):
+            some = candidates.found[start : start + limit]
+            matching = await rows.list_matching(tx, search, [one.id for one in some])
+            found += [matching[one.id] for one in some if one.id in matching]
+            if len(found) >= limit:
+                return found[:limit]
+        if candidates.to_the_end:
+            return found
         # Some of them did not match after all.
-        beyond = candidates[-1].cursor
+        beyond = candidates.found[-1].cursor
 
 
 async def _list_candidates(
     tx: Tx, search: ShelfSearch, order: ShelfOrder, *, beyond: ShelfCursor, limit: int
-) -> list[Candidate]:
-    """Return the next rows that may match; fewer than the limit if there are no more."""
+) -> Walk:
+    """Return at least so many of the next rows that may match, or all."""
     walk = await _walk(tx, search, order, beyond=beyond, limit=limit)
     if walk.to_the_end or len(walk.found) == limit:
-        return walk.found
-    return await rows.find_all(tx, search, order, beyond=beyond, limit=limit)
+        return walk
+    at_once = max(limit, MAX_SPARE)
+    found = await rows.find_all(tx, search, order, beyond=beyond, limit=at_once)
+    return Walk(found, to_the_end=len(found) < at_once)
 
 
 async def _walk(tx: Tx, search: ShelfSearch, order: ShelfOrder, *, beyond: ShelfCursor, limit: int) -> Walk:
@@ -213,13 +225,29 @@ async def _walk_on(
     """Look at the next rows of the rarest facet that is listed in this order, or at the next rows of all."""
     dated = [term for term in search.terms if term.dated]
     if not dated or order not in {"newest", "oldest"}:
-        return await rows.walk(tx, search, order, beyond=beyond, max_rows=MAX_WALK, limit=limit)
+        return await _walk_at_pace(partial(rows.walk, tx, search, order), beyond=beyond, limit=limit)
     rarest = dated[0] if len(dated) == 1 else await _rarest(tx, dated)
-    # All rows of the only facet match, apart from a few.
-    max_rows = limit if search.is_one_facet else MAX_WALK
-    return await rows.walk_facets(
-        tx, search, rarest.facets, cast("DateOrder", order), beyond=beyond, max_rows=max_rows, limit=limit
-    )
+    walk = partial(rows.walk_facets, tx, search, rarest.facets, cast("DateOrder", order))
+    if search.is_one_facet:
+        # All rows of the only facet match, apart from a few.
+        return await walk(beyond=beyond, max_rows=limit, limit=limit)
+    return await _walk_at_pace(walk, beyond=beyond, limit=limit)
+
+
+async def _walk_at_pace(walk: Callable[..., Awaitable[Walk]], *, beyond: ShelfCursor, limit: int) -> Walk:
+    """Look at some rows, and at more of them if so many match that the page will be full in time."""
+    found: list[Candidate] = []
+    walked, max_rows = 0, min(FIRST_WALK, MAX_WALK)
+    while True:
+        stretch = await walk(beyond=beyond, max_rows=max_rows, limit=limit - len(found))
+        found += stretch.found
+        walked += max_rows
+        if stretch.to_the_end or len(found) == limit or not stretch.found:
+            return Walk(found, stretch.to_the_end)
+        max_rows = ceil((limit - len(found)) * walked / len(found) * 1.25)
+        if walked + max_rows > MAX_WALK:
+            return Walk(found, to_the_end=False)
+        beyond = found[-1].cursor
 
 
 async def _rarest(tx: Tx, terms: Sequence[FacetTerm]) -> FacetTerm:

@@ -6,11 +6,12 @@ checked again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
-from headgate.domain.library.shelf_filters import ShelfFilters
+from headgate.domain.library.shelf_filters import STATES, ShelfFilters
 
 FacetKind = Literal["channel", "topic", "creator", "tag", "type", "kind", "state", "ungrouped", "problem"]
 
@@ -46,5 +47,16 @@ def facet_terms(filters: ShelfFilters) -> tuple[FacetTerm, ...]:
     return tuple(term for term in terms if term.facets)
 
 
+def lasting_facets(facets: Iterable[int], dated: Iterable[int]) -> tuple[int, ...]:
+    """Return a row's facets without state and problem, which change with every download.
+
+    Dated facets all stay: one of them may share its number with a state.
+    """
+    return tuple(sorted({*dated, *(set(facets) - _PASSING)}))
+
+
 def _term(kind: FacetKind, keys: tuple[object, ...], *, dated: bool = False) -> FacetTerm:
     return FacetTerm(tuple(facet_number(kind, str(key)) for key in keys), dated)
+
+
+_PASSING = {facet_number("problem", ""), *(facet_number("state", state) for state in STATES)}

@@ -16,8 +16,6 @@ MAX_CAPTION = 10_000
 MAX_TERMS = 10
 MAX_SLICES = 36**3
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_GROUP = "~"
-"""Documents of groups carry it instead of facets: those of a group are its members'."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,7 @@ class SearchTexts:
     paths: tuple[str, ...] = ()
     """Files inside its archive."""
     facets: tuple[int, ...] = ()
+    """Of a group: those of all its members."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,8 @@ def build_document(texts: SearchTexts) -> SearchDocument:
     names = split_words("\n".join((texts.name, texts.creator, *texts.tags)))
     captions = "\n".join(texts.captions)[:MAX_CAPTION]
     others = split_words("\n".join((*texts.file_names, captions, *texts.paths)))
-    marks = [_GROUP] if texts.is_group else [_facet_mark(facet) for facet in texts.facets]
-    words = list(dict.fromkeys((*marks, *names, *others)))[:MAX_WORDS]
+    marks = map(_facet_mark, texts.facets)
+    words = list(dict.fromkeys((*names, *marks, *others)))[:MAX_WORDS]
     return SearchDocument(
         texts.id, texts.is_group, texts.posted_at, frozenset(names[:MAX_WORDS]), frozenset(words)
     )
@@ -101,13 +100,10 @@ def slice_prefix(number: int) -> str:
 def slice_query(terms: Sequence[Term], facets: Sequence[Sequence[int]], *, number: int) -> str:
     """Return the full-text query for the documents of one slice."""
     prefix = slice_prefix(number)
-    wanted = names_query(terms, prefix=prefix)
-    if not facets:
-        return wanted
-    marks = " & ".join(
+    marks = [
         "(" + " | ".join(_quoted(prefix + _facet_mark(facet)) for facet in one_of) + ")" for one_of in facets
-    )
-    return f"{wanted} & ({_quoted(prefix + _GROUP)} | ({marks}))"
+    ]
+    return " & ".join([names_query(terms, prefix=prefix), *marks])
 
 
 def names_query(terms: Sequence[Term], *, prefix: str = "", whole: bool = False) -> str:

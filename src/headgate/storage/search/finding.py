@@ -83,9 +83,10 @@ async def list_inside(tx: Tx, item_ids: Sequence[UUID], words: Sequence[str]) ->
 
 async def list_shown_before(
     tx: Tx, shelf_ids: Sequence[str], newer: Sequence[int], terms: Sequence[Term], filters: SearchFilters
-) -> list[str]:
-    """Return those of the rows that match in a newer slice, too."""
-    return await tx.column(
+) -> list[FoundDocument]:
+    """Return documents of newer slices that match and are shown by one of the rows."""
+    return await tx.all(
+        FoundDocument,
         Q["list_shown_before"],
         shelf_ids=list(shelf_ids),
         slices=list(newer),

@@ -13,8 +13,8 @@ cross join lateral (
     ) as d
     left join lateral (
         select i.id, i.group_id, i.content_hash, i.size_bytes, least(i.sent_at, i.caught_at) as posted_at from item i
-        where i.id = d.id and not i.hidden limit 1
-    ) as i on not d.is_group
+        where not d.is_group and i.id = d.id and not i.hidden limit 1
+    ) as i on true
     cross join lateral (
         select r.id, r.sort_at, r.oldest_at, r.min_bytes, r.max_bytes, r.facets from shelf r
         where r.id = case
@@ -54,20 +54,23 @@ cross join lateral (
 order by i.id, entry.number
 
 -- name: list_shown_before
--- Rows with a member that matches in a newer slice: they were shown with that one. Only rows of several members can.
-select s.id::text from shelf s
-where s.id = any(%(shelf_ids)s::uuid[]) and s.member_count > 1 and exists (
-    select from item i
-    join search_document d on d.id = i.id
-    join unnest(%(slices)s::int[], %(queries)s::text[]) as q (number, query) on q.number = d.slice
-    where not i.hidden and (i.group_id = s.group_id or (i.group_id is null and i.content_hash = s.content_hash))
-      and d.words @@ q.query::tsquery
-      and i.size_bytes >= coalesce(%(min_bytes)s, -1)
-      and (%(max_bytes)s::bigint is null or i.size_bytes <= %(max_bytes)s)
-      and (%(since)s::timestamptz is null or least(i.sent_at, i.caught_at) >= %(since)s)
-      and (%(until)s::timestamptz is null or least(i.sent_at, i.caught_at) < %(until)s)
-)
-union
-select d.id::text from search_document d
+-- What matches of rows in newer slices: they were shown with that. Only rows of several members can.
+select d.id::text, d.is_group, 0 as rank, s.id::text as shelf_id, extract(epoch from s.sort_at)::float8 as sort_s
+from shelf s
+cross join lateral (
+    select i.id, i.size_bytes, i.sent_at, i.caught_at from item i
+    where not i.hidden and (i.group_id = s.group_id or (i.group_id is null and i.content_hash = s.content_hash)) offset 0
+) as i
+join search_document d on d.id = i.id
 join unnest(%(slices)s::int[], %(queries)s::text[]) as q (number, query) on q.number = d.slice
+where s.id = any(%(shelf_ids)s::uuid[]) and s.member_count > 1 and d.words @@ q.query::tsquery
+  and i.size_bytes >= coalesce(%(min_bytes)s, -1)
+  and (%(max_bytes)s::bigint is null or i.size_bytes <= %(max_bytes)s)
+  and (%(since)s::timestamptz is null or least(i.sent_at, i.caught_at) >= %(since)s)
+  and (%(until)s::timestamptz is null or least(i.sent_at, i.caught_at) < %(until)s)
+union all
+select d.id::text, d.is_group, 0, s.id::text, extract(epoch from s.sort_at)::float8
+from search_document d
+join unnest(%(slices)s::int[], %(queries)s::text[]) as q (number, query) on q.number = d.slice
+join shelf s on s.id = d.id
 where d.id = any(%(shelf_ids)s::uuid[]) and d.is_group and d.words @@ q.query::tsquery

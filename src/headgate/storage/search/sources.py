@@ -40,6 +40,9 @@ class SourceGroup:
     id: UUID
     name: str
     created_at: datetime
+    facets: list[int]
+    """Of its row on the shelf."""
+    dated_facets: list[int]
 
 
 class _Paths(NamedTuple):

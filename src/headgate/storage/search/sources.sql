@@ -10,8 +10,10 @@ from item i where i.id = any(%(ids)s::uuid[]) and not i.hidden
 order by i.id
 
 -- name: list_groups
--- Groups that are shown: not dissolved, and with a member that is.
-select g.id, g.name, g.created_at from item_group g
+-- Groups that are shown: not dissolved, and with a member that is. What their members have is on the shelf; writing a row there
+-- makes its document due again.
+select g.id, g.name, g.created_at, coalesce(s.facets, '{}') as facets, coalesce(s.dated_facets, '{}') as dated_facets
+from item_group g left join shelf s on s.id = g.id
 where g.id = any(%(ids)s::uuid[]) and g.dissolved_at is null
   and exists (select from item i where i.group_id = g.id and not i.hidden)
 order by g.id

@@ -132,7 +132,7 @@ class Walk:
 
     found: list[Candidate]
     to_the_end: bool
-    """There are no more rows to look at."""
+    """There are no more rows that may match."""
 
 
 class _Step(NamedTuple):
@@ -224,14 +224,14 @@ async def walk(
 ) -> Walk:
     """Look at so many rows beyond a place."""
     found = await tx.all(_Step, _WALKS[order], walk=max_rows, limit=limit, **search.rough, **beyond._asdict())
-    return _walked(found, max_rows)
+    return _walked(found, max_rows, limit)
 
 
 async def walk_spread(tx: Tx, search: ShelfSearch, *, beyond: ShelfCursor, max_rows: int, limit: int) -> Walk:
     """Look at rows after the last day of the filters that have members before it, the newest first."""
     wanted = {"walk": max_rows, "limit": limit}
     found = await tx.all(_Step, Q["walk_spread"], **wanted, **search.rough, **beyond._asdict())
-    return _walked(found, max_rows)
+    return _walked(found, max_rows, limit)
 
 
 async def walk_facets(
@@ -247,7 +247,7 @@ async def walk_facets(
     """Look at so many rows beyond a place that have one of some facets."""
     wanted = {"facets": list(facets), "walk": max_rows, "limit": limit}
     found = await tx.all(_Step, _FACET_WALKS[order], **wanted, **search.rough, **beyond._asdict())
-    return _walked(found, max_rows)
+    return _walked(found, max_rows, limit)
 
 
 async def find_all(
@@ -306,6 +306,6 @@ class _FacetCount(NamedTuple):
     found: int
 
 
-def _walked(steps: Sequence[_Step], max_rows: int) -> Walk:
+def _walked(steps: Sequence[_Step], max_rows: int, limit: int) -> Walk:
     found = [Candidate(step.id, step.key) for step in steps if step.id is not None]
-    return Walk(found, to_the_end=steps[0].walked < max_rows)
+    return Walk(found, to_the_end=steps[0].walked < max_rows and len(found) < limit)

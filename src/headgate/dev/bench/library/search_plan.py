@@ -14,6 +14,7 @@ from headgate.dev.bench.library.library_plan import (
     SEED,
     WORDS,
     LibraryPlan,
+    PlannedGroup,
     PlannedItem,
     PlannedRow,
     channel_id,
@@ -56,8 +57,7 @@ def list_texts(items: int) -> Iterator[SearchTexts]:
     """Yield what the documents of a planned library are made of, about in their order of arrival."""
     for row in LibraryPlan(items).rows():
         if row.group is not None:
-            first = row.members[0]
-            yield SearchTexts(_group_id(row), True, first.sent_at, first.sent_at, row.group.name)
+            yield _group_texts(row, row.group)
         for item in row.members:
             yield _item_texts(item, row)
 
@@ -107,6 +107,12 @@ def paths_inside(item: PlannedItem) -> list[str]:
 def _entries(item: PlannedItem) -> Iterable[str]:
     paths = paths_inside(item)
     return [f"{item_id(item.number)}\t{number}\t{path}\n" for number, path in enumerate(paths)]
+
+
+def _group_texts(row: PlannedRow, group: PlannedGroup) -> SearchTexts:
+    made_at = row.members[0].sent_at
+    facets = {facet for item in row.members for facet in _facets(item, grouped=True)}
+    return SearchTexts(_group_id(row), True, made_at, made_at, group.name, facets=tuple(sorted(facets)))
 
 
 def _item_texts(item: PlannedItem, row: PlannedRow) -> SearchTexts:
