@@ -41,6 +41,8 @@ class Crowd:
             self._post_words: 4,
             self._post_album: 4,
             self._post_set: 3,
+            self._post_series: 4,
+            self._reply: 6,
             self._repost: 2,
             self._edit: 6,
             self._delete: 3,
@@ -76,6 +78,19 @@ class Crowd:
             name = f"set-{self._files}.part{number}.rar"
             file = file_of(name, content, mime_type="application/vnd.rar")
             self.world.post(stream.key, files=[file], topic=self._topic(stream))
+
+    def _post_series(self, stream: Stream) -> None:
+        """Post the next part of something, and say who made it."""
+        creator, series = self.choices.choice(_CREATORS), self.choices.choice(_SERIES)
+        file = self._file(name=f"{series} part {self._files + 1}")
+        self.world.post(stream.key, text=f"Creator: {creator}", files=[file], topic=self._topic(stream))
+
+    def _reply(self, stream: Stream) -> None:
+        if key := self._recent(stream):
+            files = self._some_files(least=0)
+            self.world.post(
+                stream.key, text="an answer", files=files, reply_to=key, topic=self._topic(stream)
+            )
 
     def _repost(self, stream: Stream) -> None:
         if key := self._recent(stream):
@@ -139,12 +154,14 @@ class Crowd:
     def _some_files(self, *, least: int = 1) -> list[SimFile]:
         return [self._file() for _ in range(least + self.choices.below(3))]
 
-    def _file(self) -> SimFile:
+    def _file(self, *, name: str = "") -> SimFile:
         self._files += 1
         ending, mime_type = self.choices.choice(_TYPES)
         size = 100 + self.choices.below(100_000)
         content = f"{self._files}".encode().ljust(size, b".")
-        return file_of(f"crowd-{self._files}.{ending}", content, mime_type=mime_type)
+        return file_of(f"{name or f'crowd-{self._files}'}.{ending}", content, mime_type=mime_type)
 
 
+_CREATORS = ("Mara", "Tidewater")
+_SERIES = ("Castle", "Dragon hoard")
 _TYPES = (("zip", "application/zip"), ("jpg", "image/jpeg"), ("mp4", "video/mp4"), ("pdf", "application/pdf"))

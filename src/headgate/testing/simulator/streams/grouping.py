@@ -233,11 +233,13 @@ def _check_items(decisions: Decisions, items: dict[UUID, ItemRow]) -> Iterator[s
 def _check_groups(
     decisions: Decisions, items: dict[UUID, ItemRow], groups: dict[UUID, GroupRow]
 ) -> Iterator[str]:
-    for group_id in sorted(decisions.dissolved):
+    for group_id in sorted({*decisions.dissolved, *decisions.names} - groups.keys()):
+        yield f"a person changed {group_id}, but there is no such group any more"
+    for group_id in sorted(decisions.dissolved & groups.keys()):
         if not groups[group_id].dissolved:
             yield f"a person dissolved {groups[group_id].name!r}, but it is there again"
     for group_id, name in decisions.names.items():
-        if groups[group_id].name != name:
+        if group_id in groups and groups[group_id].name != name:
             yield f"a person named a group {name!r}, but it is called {groups[group_id].name!r}"
     for item in items.values():
         if item.group_id is not None and groups[item.group_id].dissolved:

@@ -31,6 +31,7 @@ from headgate.testing.platform.world import World
 from headgate.testing.simulator.engine.database import StagedDatabase
 from headgate.testing.simulator.engine.process import Product
 from headgate.testing.simulator.engine.stage import Stage
+from headgate.testing.simulator.streams.group_rules import RuleKeeper
 from headgate.testing.simulator.streams.grouping import Grouper
 
 T = TypeVar("T")
@@ -120,9 +121,11 @@ class Person:
     pins: dict[UUID, Tier] = field(default_factory=dict[UUID, Tier])
     """How often each stream is to be checked, where the person has said so."""
     grouper: Grouper = field(init=False)
+    rules: RuleKeeper = field(init=False)
 
     def __post_init__(self) -> None:
         self.grouper = Grouper(self.stage, self.database, self.choices.fork("groups"), self.ids)
+        self.rules = RuleKeeper(self.stage, self.database, self.choices.fork("group rules"), self.ids)
 
     async def meddle(self) -> None:
         """Follow what there is, then do something every now and then, for ever."""
@@ -133,6 +136,14 @@ class Person:
             await self.stage.sleep(self.choices.uniform(1, 12))
             with suppress(DatabaseAway, UserError, WorkError):
                 await self.choices.choice(deeds)()
+
+    async def arrange_library(self) -> None:
+        """Group things and switch rules that do so every few seconds, for ever."""
+        choices = self.choices.fork("library")
+        while True:
+            await self.stage.sleep(choices.uniform(0.3, 3))
+            with suppress(DatabaseAway, UserError, WorkError):
+                await choices.choice([self.grouper.act, self.rules.act])()
 
     def _deeds(self) -> Sequence[tuple[Callable[[], Awaitable[None]], int]]:
         return (
@@ -145,7 +156,6 @@ class Person:
             (self._sign_in, 2),
             (self._retry_misses, 1),
             (self._set_frequency, 2),
-            (self.grouper.act, 8),
         )
 
     async def follow(self, account: str) -> None:
@@ -187,6 +197,11 @@ class Person:
         await self.product.open_files()
         if impatient:
             await self._hurry()
+
+    async def try_to_mend(self, *, impatient: bool) -> None:
+        """The same while connections are lost; what is left of it is done later."""
+        with suppress(DatabaseAway, UserError, WorkError):
+            await self.mend(impatient=impatient)
 
     async def retry_all(self, *, impatient: bool = False) -> None:
         """Try all misses at once; the impatient do not wait for rechecks either, which nobody can retry."""

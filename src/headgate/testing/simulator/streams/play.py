@@ -22,6 +22,7 @@ from headgate.testing.simulator.streams.calls import check_calls, count_reads, l
 from headgate.testing.simulator.streams.checks import check_always, check_rest
 from headgate.testing.simulator.streams.contents import Contents
 from headgate.testing.simulator.streams.crowd import Crowd
+from headgate.testing.simulator.streams.group_rules import check_group_rules
 from headgate.testing.simulator.streams.grouping import check_decisions
 from headgate.testing.simulator.streams.person import Person
 from headgate.testing.simulator.streams.punctuality import Punctuality
@@ -32,6 +33,8 @@ ACCOUNTS = ("reader", "second")
 STREAMS = 3
 CHECK_S = 15.0
 """How often it is checked, while everything goes wrong, what must be true at every moment."""
+ARRANGE_S = 40.0
+"""How long the person arranges the library, after the platform is well again."""
 VISIT_S = 20.0
 """How often a person looks whether something waits for a person."""
 
@@ -103,6 +106,7 @@ class Play:
         for account in world.accounts:
             world.restore(account)
             person.signed_in_s.setdefault(account, []).append(stage.elapsed_s)
+        failures = failures or await self._arrange(stage, world, director, person)
         # The last one must do alone, which also makes the rest of the play shorter.
         for process in self.ensemble.processes[1:]:
             await self.ensemble.lose(process)
@@ -126,19 +130,41 @@ class Play:
         return Person(stage, world, self.person_db, product, choices, Ids(clock, choices.fork("ids")))
 
     async def _trouble(self, stage: Stage, world: World, director: Connection, person: Person) -> list[str]:
-        """Let everything go wrong for a while; what must be true at every moment is looked at meanwhile."""
+        """Let everything go wrong for a while."""
         crowd = Crowd(stage, world, Randomness(self.seed).fork("crowd"))
         choices = Randomness(self.seed).fork("operator")
         operator = Operator(stage, self.ensemble, self.script.perils, choices)
         company = Company(stage)
         company.start("crowd", crowd.live_on())
         company.start("person", person.meddle())
+        company.start("librarian", person.arrange_library())
         company.start("operator", operator.live_on())
+        return await self._endure(company, stage, world, director, person, until_s=self.script.troubled_s)
+
+    async def _arrange(self, stage: Stage, world: World, director: Connection, person: Person) -> list[str]:
+        """Let the platform behave, so that the person has much to group while processes still die."""
+        company = Company(stage)
+        company.start("person", person.try_to_mend(impatient=self.script.impatient))
+        company.start("librarian", person.arrange_library())
+        until_s = stage.elapsed_s + ARRANGE_S
+        return await self._endure(company, stage, world, director, person, until_s=until_s)
+
+    async def _endure(
+        self,
+        company: Company,
+        stage: Stage,
+        world: World,
+        director: Connection,
+        person: Person,
+        *,
+        until_s: float,
+    ) -> list[str]:
+        """Let processes die for a while; what must be true at every moment is looked at meanwhile."""
         stage.perils = self.script.perils
         failures: list[str] = []
-        while stage.elapsed_s < self.script.troubled_s and not failures:
-            until_s = min(stage.elapsed_s + CHECK_S, self.script.troubled_s)
-            await stage.play(until_s=until_s, between=self.ensemble.replace_dead)
+        while stage.elapsed_s < until_s and not failures:
+            next_s = min(stage.elapsed_s + CHECK_S, until_s)
+            await stage.play(until_s=next_s, between=self.ensemble.replace_dead)
             failures = [
                 *await check_always(world, director),
                 *await self.contents.check_always(director, person.product.data_dir),
@@ -198,6 +224,7 @@ class Play:
             failures += await self.contents.check_rest(director, person.product.data_dir)
             failures += await check_shelf(director, at_rest=True)
             failures += await check_decisions(director, person.grouper.decisions)
+            failures += await check_group_rules(director, person.rules, person.grouper.decisions)
         return failures
 
     def _build_world(self, stage: Stage) -> World:
