@@ -6,14 +6,12 @@ A loop never ends by an error: it says what happened, waits a little longer each
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
-from headgate.app.parts import Parts
+from headgate.app.parts import Parts, holder_name
 from headgate.intake.streams.live import LiveIntake
 from headgate.kernel.logs import get_logger
 from headgate.lanes.links import AccountRef
@@ -26,11 +24,6 @@ LEASE_S = 6.0
 CHECK_S = 5.0
 FIRST_PAUSE_S = 1.0
 MAX_PAUSE_S = 30.0
-
-
-def holder_name() -> str:
-    """Return who holds a lease, for people who look at the table."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 @asynccontextmanager
@@ -97,6 +90,7 @@ class Listeners:
     async def _check(self) -> None:
         async with self.parts.database.transaction() as tx:
             accounts = await list_accounts(tx)
+        await self._look_after_holds(accounts)
         # Another sign-in is another listener.
         wanted = {(account.id, account.sign_in): account for account in accounts if self._can_listen(account)}
         for which in self._tasks.keys() - wanted.keys():
@@ -104,6 +98,19 @@ class Listeners:
         for which, account in wanted.items():
             if which not in self._tasks or self._tasks[which].done():
                 self._tasks[which] = asyncio.create_task(self._listen(account))
+
+    async def _look_after_holds(self, accounts: Sequence[Account]) -> None:
+        """Give back accounts that may not be used, and watch those that other processes hold."""
+        links = self.parts.links
+        usable = {account.id for account in accounts if self._is_exclusive(account)}
+        await links.holds.keep_only(usable)
+        for account_id in usable:
+            if links.holds.get(account_id) is None:
+                links.holds.watch(account_id)
+
+    def _is_exclusive(self, account: Account) -> bool:
+        connector = self.parts.links.connectors.get(account.platform)
+        return account.state == "active" and connector is not None and connector.manifest.exclusive
 
     def _can_listen(self, account: Account) -> bool:
         connector = self.parts.links.connectors.get(account.platform)
@@ -124,7 +131,13 @@ class Listeners:
         )
 
         async def listen() -> None:
-            async with under_lease(self.parts, f"listen:{account.id}") as keeper:
-                await keeper.run(intake.run(self.parts.links))
+            # Only the process that holds an exclusive account can listen with it.
+            right = (
+                parts.links.holding(reference)
+                if self._is_exclusive(account)
+                else under_lease(parts, f"listen:{account.id}")
+            )
+            async with right as keeper:
+                await keeper.run(intake.run(parts.links))
 
         await keep_going(self.parts, f"listening with {account.name}", listen)

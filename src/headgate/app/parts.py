@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from headgate.ingest.labels.labelling import Labelling
 from headgate.ingest.search.indexing import Indexing
 from headgate.ingest.shelf.refreshing import ShelfRefreshing
 from headgate.ingest.storing.upkeep import collecting_kind, sweeping_kind
+from headgate.intake.channels.answering import Answering
 from headgate.intake.channels.judging import Judge
 from headgate.intake.channels.rediscovery import Discoverer
 from headgate.intake.channels.rules import RulesCache
@@ -100,7 +103,13 @@ class Parts:
     execution: Execution
 
     def worker(self) -> Worker:
+        self.serve_holds()
         return build_worker(self.url, self.execution, self.settings.jobs)
+
+    def serve_holds(self) -> None:
+        """Keep the exclusive accounts that this process opens, and take the jobs that need them."""
+        self.links.holds.resident = True
+        self.links.holds.changed = self.execution.routes.change
 
     def tick(self) -> Tick:
         return Tick(
@@ -109,6 +118,11 @@ class Parts:
             clock=self.clock,
             ids=self.ids,
         )
+
+
+def holder_name() -> str:
+    """Return what people know this process by: its machine and its number."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def build_parts(
@@ -128,7 +142,7 @@ def build_parts(
     files = build_files(settings.files, settings.data.dir, database, clock=clock, ids=ids)
     reader = build_reader(files, settings.data.dir, clock=clock)
     secrets = StoredSecrets(database, settings.data.dir)
-    links = Links(connectors, lanes, secrets, settings.outflow.messages_per_minute)
+    links = Links(connectors, lanes, secrets, settings.outflow.messages_per_minute, holder_name())
     rules = RulesCache(IntakeKnobs(**settings.intake.model_dump()), clock)
     checker = HeadChecker(links, clock, ids, randomness.fork("check"), rules)
     scanner = Scanner(links, clock, ids, randomness.fork("scan"), rules)
@@ -139,6 +153,7 @@ def build_parts(
             checker.kind(),
             scanner.kind(),
             _discoverer(settings, links, clock, ids, randomness).kind(),
+            Answering(links).kind(),
             judge.kind(),
             MissRetries(messages).kind(),
             Rechecks(messages).kind(),

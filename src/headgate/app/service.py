@@ -18,7 +18,7 @@ from headgate.app.parts import Parts
 from headgate.jobs.worker import Worker
 from headgate.kernel.logs import get_logger
 from headgate.storage.channels import intake_settings
-from headgate.storage.lanes import lanes
+from headgate.storage.lanes import account_holds, lanes
 from headgate.storage.listen import Listener
 from headgate.web import WebParts, create_app
 from headgate.web.http.health import Readiness
@@ -47,8 +47,15 @@ class Service:
         """Run until `stop`, or until a part fails; what was begun is finished or given back."""
         listener = Listener(self.parts.url, self.parts.clock)
         listener.subscribe(lanes.NOTICES, self.parts.lanes.hear)
+        listener.subscribe(account_holds.NOTICES, self.parts.links.holds.hear)
         listener.subscribe(intake_settings.CHANNEL, self.parts.rules.hear)
-        async with self._http(listener), self._hear(listener), self._loops(), self._worker():
+        async with (
+            self._http(listener),
+            self._hear(listener),
+            self._links(),
+            self._loops(),
+            self._worker(),
+        ):
             await on_ready()
             await self._wait_for(stop)
             log.info("stopping")
@@ -73,6 +80,14 @@ class Service:
         if self.worker is not None and not self.worker.healthy:
             return ["A runner of the worker is not connected to the database."]
         return []
+
+    @asynccontextmanager
+    async def _links(self) -> AsyncGenerator[None, None]:
+        """Give accounts back as soon as nothing here works for them: others wait for them."""
+        try:
+            yield
+        finally:
+            await self.parts.links.close()
 
     @asynccontextmanager
     async def _loops(self) -> AsyncGenerator[None, None]:

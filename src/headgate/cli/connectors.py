@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
 from headgate.app.connectors import load_connectors
-from headgate.app.parts import StoredSecrets
+from headgate.app.parts import StoredSecrets, holder_name
 from headgate.cli.context import CommandContext
 from headgate.connectors.protocol import Connector
 from headgate.domain.errors import Elsewhere, UserError
@@ -46,7 +46,8 @@ async def open_links(context: CommandContext) -> AsyncGenerator[Links, None]:
     """Yield the way to call platforms, paced by the same lanes as the services."""
     secrets = StoredSecrets(context.database, context.settings.data.dir)
     lanes = Lanes(context.database, context.clock)
-    links = Links(connectors_of(context), lanes, secrets, context.settings.outflow.messages_per_minute)
+    most = context.settings.outflow.messages_per_minute
+    links = Links(connectors_of(context), lanes, secrets, most, holder_name())
     try:
         yield links
     finally:

@@ -62,6 +62,11 @@ class Manifest:
     live: Literal["proof", "hint", "none"] = "none"
     short_page_proves_bound: bool = False
     """A page with fewer messages than asked for proves everything up to the bound."""
+    exclusive: bool = False
+    """A session must never be open in two places: one process at a time holds an account, and opens it.
+
+    Everything that sends goes through calls of the link, which stop when the hold ends; `close` is quick.
+    """
     heads_per_call: int = 1
     discover_every_s: float = 21_600.0
     """How often an account's channels are listed again, to notice new, renamed and vanished ones."""

@@ -224,6 +224,7 @@ def build_product(
         kinds=parts.kinds,
         tick=tick,
         listen=listen,
+        serve_holds=parts.serve_holds,
         follow=follow,
         close=parts.links.close,
         data_dir=parts.settings.data.dir,

@@ -15,6 +15,7 @@ HeadgateError                 anything we raise on purpose
     │   └── Banned            the platform has banned it
     ├── Gone                  the thing is not there any more, or not for us
     ├── Elsewhere             this installation cannot do it, another worker can
+    │   └── HeldElsewhere     another process holds the account; its jobs go there
     ├── Malformed             the answer makes no sense; trying again will not help
     └── Ambiguous             a send that may have happened
 """
@@ -22,6 +23,7 @@ HeadgateError                 anything we raise on purpose
 from __future__ import annotations
 
 from typing import ClassVar, Literal
+from uuid import UUID
 
 
 class HeadgateError(Exception):
@@ -123,6 +125,16 @@ class Gone(WorkError):
 
 class Elsewhere(WorkError):
     """This installation lacks what the work needs; a worker that has it will do it."""
+
+
+class HeldElsewhere(Elsewhere):
+    """Only one process at a time may use the account, and this one is not it."""
+
+    def __init__(self, account_id: UUID, *, holder: str = "") -> None:
+        super().__init__(f"the account is in use by {holder or 'another process'}")
+        self.account_id = account_id
+        self.holder = holder
+        """Machine and process, as far as known."""
 
 
 class Malformed(WorkError):

@@ -15,11 +15,19 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from headgate.domain.errors import AccountTrouble, HeadgateError, Malformed, WorkError, error_class
+from headgate.domain.errors import (
+    AccountTrouble,
+    HeadgateError,
+    HeldElsewhere,
+    Malformed,
+    WorkError,
+    error_class,
+)
 from headgate.domain.retry import JITTER, RetryPolicy, judge_failure
 from headgate.jobs import measures
 from headgate.jobs.job import Claim, Job, Settlement
 from headgate.jobs.kinds import Kind, Kinds
+from headgate.jobs.routes import Routes, route_of
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
@@ -77,6 +85,7 @@ class Execution:
     """Set when the process is asked to stop: who can end early does."""
     crowded: Callable[[], bool] = lambda: False
     """Whether a suspect waits for all others to end."""
+    routes: Routes = field(default_factory=Routes)
 
     def __post_init__(self) -> None:
         self._writer = GroupCommit(self.database)
@@ -112,6 +121,8 @@ class Execution:
         except AccountTrouble:
             # The account is suspended: its work waits for it, or has gone to another one.
             outcome, settlement = "failed", Settlement.COMPLETE
+        except HeldElsewhere as error:
+            outcome, settlement = "routed", await self._route(picked, kind, error.account_id)
         except Collided as error:
             outcome, settlement = "collided", await self._give_way(picked, error)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is judged, counted and kept
@@ -186,6 +197,19 @@ class Execution:
                 counted=None if innocent else "crashes",
             )
         log.warning("a job lost its database connection", **_names(picked), error=_sentence(error))
+        return Settlement.LEAVE
+
+    async def _route(self, picked: Picked, kind: Kind[Any], account_id: UUID) -> Settlement:
+        """Hand a job to the process that holds its account; that wakes it."""
+        async with self.database.transaction() as tx:
+            await engine.route_job(
+                tx,
+                job_id=picked.claim.job_id,
+                owner=picked.claim.owner,
+                account_id=account_id,
+                route=route_of(SUSPECT if picked.isolated else kind.runner, account_id),
+                plain=SUSPECT if picked.isolated else kind.name,
+            )
         return Settlement.LEAVE
 
     async def _give_way(self, picked: Picked, error: Collided) -> Settlement:

@@ -23,10 +23,12 @@ from pgqueuer.ports.repository import EntrypointExecutionParameter
 
 from headgate.jobs.gate import Gate
 from headgate.jobs.job import Settlement
+from headgate.jobs.routes import Routes
 
 GATHER_S = 0.01
 FULL_S = 0.1
 SUSPECTS_S = 1.0
+UNLIMITED = EntrypointExecutionParameter(concurrency_limit=0)
 
 # A job whose row is locked is just ending, perhaps with others: to wait for it could be to wait in a circle.
 _BEAT = """
@@ -98,6 +100,9 @@ class FencedQueries(Queries):
     qbq: QueryQueueBuilder = field(default_factory=CountingBuilder)
     owner: UUID | None = None
     gate: Gate = field(default_factory=Gate)
+    runners: Sequence[str] = ()
+    """Whose routed jobs it claims."""
+    routes: Routes = field(default_factory=Routes)
     alone: bool = False
     """This runner's jobs go through the gate one by one, instead of being counted by it."""
     lost: bool = False
@@ -136,7 +141,9 @@ class FencedQueries(Queries):
         try:
             jobs = await super().dequeue(
                 batch_size,
-                entrypoints,
+                entrypoints | dict.fromkeys(self._routed(), UNLIMITED)
+                if self.routes.accounts
+                else entrypoints,
                 queue_manager_id,
                 # A second suspect that waits its turn would be counted as there at the first one's crash.
                 1 if self.alone else global_concurrency_limit,
@@ -176,9 +183,12 @@ class FencedQueries(Queries):
 
     async def get_due_in_s(self, entrypoints: list[types.QueueEntrypoint]) -> float | None:
         """Return in how many seconds the next queued job may be claimed; nothing if none is queued."""
-        (row,) = await self.driver.fetch(_DUE_IN, entrypoints)
+        (row,) = await self.driver.fetch(_DUE_IN, [*entrypoints, *self._routed()])
         due_in_s = row["due_in_s"]
         return None if due_in_s is None else cast("float", due_in_s)
+
+    def _routed(self) -> list[types.QueueEntrypoint]:
+        return [types.QueueEntrypoint(name) for runner in self.runners for name in self.routes.names(runner)]
 
     def is_starved(self) -> bool:
         """Tell whether queued jobs wait for a slot."""

@@ -28,6 +28,7 @@ from headgate.jobs.execution import SUSPECT, Execution, Picked
 from headgate.jobs.fenced import FencedQueries
 from headgate.jobs.gate import Gate
 from headgate.jobs.job import Claim, Settlement
+from headgate.jobs.routes import runner_of
 from headgate.kernel.logs import get_logger, mask_url
 
 log = get_logger("jobs")
@@ -64,7 +65,7 @@ def picked_from(job: models.Job, owner: UUID) -> Picked:
         crashes=int(headers.get("crashes", 0)),
         collisions=int(headers.get("collisions", 0)),
         first_tried_at=datetime.fromisoformat(first_tried) if first_tried else None,
-        isolated=job.entrypoint == SUSPECT,
+        isolated=runner_of(job.entrypoint) == SUSPECT,
     )
 
 
@@ -261,8 +262,16 @@ class Runner:
             server_settings={"application_name": f"headgate {self.name}", "jit": "off", "timezone": "UTC"},
         )
         driver = WakeableDriver(connection)
-        queries = FencedQueries(driver, gate=self.gate, alone=SUSPECT in self.entrypoints, wake=driver.wake)
+        queries = FencedQueries(
+            driver,
+            gate=self.gate,
+            runners=[self.name],
+            routes=self.execution.routes,
+            alone=SUSPECT in self.entrypoints,
+            wake=driver.wake,
+        )
         driver.is_starved = queries.is_starved
+        unsubscribe = self.execution.routes.subscribe(driver.wake)
         try:
             engine = self._build_engine(queries)
             if self._stopping.is_set():
@@ -284,6 +293,7 @@ class Runner:
             self.healthy = False
             self._engine = None
             self.gate.forget(queries.owner)
+            unsubscribe()
             with suppress(Exception):
                 await queries.sweep_ended()
             with suppress(Exception):

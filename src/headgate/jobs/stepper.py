@@ -33,9 +33,14 @@ class Stepper:
     _running: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
-        self._queries = FencedQueries(PsycopgDriver(self.connection), owner=self.owner)
-        known = [kind.name for kind in self.execution.kinds]
-        names = [SUSPECT, *(known if self.kinds is None else self.kinds)]
+        kinds = [kind for kind in self.execution.kinds if self.kinds is None or kind.name in self.kinds]
+        names = [SUSPECT, *(kind.name for kind in kinds)]
+        self._queries = FencedQueries(
+            PsycopgDriver(self.connection),
+            owner=self.owner,
+            runners=sorted({SUSPECT, *(kind.runner for kind in kinds)}),
+            routes=self.execution.routes,
+        )
         self._entrypoints = {
             types.QueueEntrypoint(name): EntrypointExecutionParameter(concurrency_limit=0) for name in names
         }

@@ -14,11 +14,13 @@ from typing import Literal, NamedTuple
 from uuid import UUID
 
 from headgate.connectors.protocol import CallKind, Connector, Link, Manifest
-from headgate.domain.errors import AccountTrouble, Elsewhere, WorkError, error_class
+from headgate.domain.errors import AccountTrouble, Elsewhere, HeldElsewhere, WorkError, error_class
 from headgate.domain.pacing import HORIZON_S, LanePlan
 from headgate.kernel.logs import get_logger
 from headgate.lanes import measures
 from headgate.lanes.account_memory import AccountMemory, Secrets
+from headgate.lanes.guarded_link import GuardedLink
+from headgate.lanes.holds import Hold, HoldKeeper, Holds
 from headgate.lanes.lane import Lanes, PermitStock
 from headgate.lanes.plans import plan_lanes
 from headgate.storage.channels.channels import suspend_account
@@ -49,6 +51,7 @@ class AccountRef:
 class _OpenLink(NamedTuple):
     link: Link
     memory: AccountMemory
+    hold: Hold | None
 
 
 @dataclass
@@ -60,12 +63,15 @@ class Links:
     secrets: Secrets
     send_per_minute: float | None = None
     """The most messages a minute of accounts whose pace nobody has set; None: as the connectors say."""
+    holder: str = ""
+    """What people know this process by."""
     _open: dict[UUID, _OpenLink] = field(default_factory=dict[UUID, "_OpenLink"])
     _opening: dict[UUID, asyncio.Lock] = field(default_factory=dict[UUID, asyncio.Lock])
     _hosts: set[str] = field(default_factory=set[str])
     """Owners of lanes of hosts that are there."""
 
     def __post_init__(self) -> None:
+        self.holds = Holds(self.lanes.database, self.lanes.clock, self.holder, self._close)
         self._new_hosts = Gatherer(self._ensure_hosts)
 
     def manifest(self, platform: str) -> Manifest:
@@ -102,10 +108,11 @@ class Links:
         """Make one call in the block, when its lane permits it; whatever it raises is one of our errors.
 
         The lane is the account's, or the host's where one is named: it counts calls by address. A lane that
-        is not free within the patience raises `ComeBackLater`.
+        is not free within the patience raises `ComeBackLater`; an account that another process holds,
+        `HeldElsewhere`.
         """
-        async with self._suspending(account):
-            link, _ = await self._opened(account)
+        async with self._suspending(account), self._using(account):
+            link = (await self._opened(account)).link
             owner = await self._host_lanes(account.platform, host) if host else str(account.id)
             async with (
                 self.lanes.call(owner, kind, patience_s=patience_s, stock=stock),
@@ -119,9 +126,9 @@ class Links:
         async with self._suspending(account):
             try:
                 async with self._classifying(account, "listen"):
-                    link, memory = await self._opened(account)
-                    await memory.load()
-                    yield link
+                    opened = await self._opened(account)
+                    await opened.memory.load()
+                    yield opened.link
             except WorkError:
                 await self.drop(account.id)
                 raise
@@ -136,6 +143,7 @@ class Links:
         The connection is closed: after the next sign-in it would be that of a session that has ended.
         """
         await self.drop(account.id)
+        await self.holds.release(account.id)
         state = error.account_state
         async with self.lanes.database.transaction() as tx:
             # Nothing changes if somebody has signed it in again meanwhile, or if this is known.
@@ -171,30 +179,74 @@ class Links:
     async def link(self, account: AccountRef) -> Link:
         """Return the open connection of an account; open it if need be."""
         async with self._suspending(account):
-            link, _ = await self._opened(account)
-            return link
+            return (await self._opened(account)).link
+
+    async def require(self, account: AccountRef) -> None:
+        """Make sure that this process may open an account; raise `HeldElsewhere` if only another one may."""
+        if self.manifest(account.platform).exclusive:
+            async with self._lock(account.id):
+                await self.holds.take(account.id)
+
+    @asynccontextmanager
+    async def holding(self, account: AccountRef) -> AsyncGenerator[HoldKeeper, None]:
+        """Wait until this process holds an exclusive account, however long that takes."""
+        while True:
+            try:
+                async with self._lock(account.id):
+                    hold = await self.holds.take(account.id)
+            except HeldElsewhere:
+                await self.holds.watch(account.id).wait()
+            else:
+                break
+        async with self._using(account):
+            yield hold.keeper
+
+    @asynccontextmanager
+    async def _using(self, account: AccountRef) -> AsyncGenerator[None, None]:
+        """Need an account in the block; a process that works for none gives it back afterwards."""
+        if self.holds.resident or not self.manifest(account.platform).exclusive:
+            yield
+            return
+        async with self._lock(account.id):
+            hold = await self.holds.take(account.id)
+            hold.users += 1
+        try:
+            yield
+        finally:
+            hold.users -= 1
+            if not hold.users:
+                await self.holds.release(account.id)
 
     async def _opened(self, account: AccountRef) -> _OpenLink:
-        lock = self._opening.setdefault(account.id, asyncio.Lock())
-        async with lock:
+        exclusive = self.manifest(account.platform).exclusive
+        async with self._lock(account.id):
+            hold = await self.holds.take(account.id) if exclusive else None
             opened = self._open.get(account.id)
-            if opened is not None and opened.memory.sign_in == account.sign_in:
+            if opened is not None and opened.memory.sign_in == account.sign_in and opened.hold is hold:
                 return opened
-            await self.drop(account.id)
-            opened = self._open[account.id] = await self._connect(account)
+            await self._close(account.id)
+            opened = self._open[account.id] = await self._connect(account, hold)
             return opened
 
+    def _lock(self, account_id: UUID) -> asyncio.Lock:
+        return self._opening.setdefault(account_id, asyncio.Lock())
+
     async def drop(self, account_id: UUID) -> None:
-        """Close an account's connection; the next call opens a new one."""
+        """Close an account's connection; the next call opens a new one, and not before."""
+        async with self._lock(account_id):
+            await self._close(account_id)
+
+    async def _close(self, account_id: UUID) -> None:
         opened = self._open.pop(account_id, None)
         if opened is not None:
             await opened.link.close()
 
     async def close(self) -> None:
+        await self.holds.close()
         for account_id in list(self._open):
             await self.drop(account_id)
 
-    async def _connect(self, account: AccountRef) -> _OpenLink:
+    async def _connect(self, account: AccountRef, hold: Hold | None) -> _OpenLink:
         connector = self._connector(account.platform)
         plans = self.plans_of(account.platform)
         await self.lanes.ensure(str(account.id), plans, established=account.established)
@@ -202,7 +254,10 @@ class Links:
         memory = AccountMemory(self.lanes.database, self.secrets, account.id, account.sign_in)
         await memory.load()
         async with self._classifying(account, "open"):
-            return _OpenLink(await connector.open(account.name, secrets, memory), memory)
+            if hold is None:
+                return _OpenLink(await connector.open(account.name, secrets, memory), memory, None)
+            link = await hold.call(lambda: connector.open(account.name, secrets, memory))
+            return _OpenLink(GuardedLink(link, hold), memory, hold)
 
     async def _host_lanes(self, platform: str, host: str) -> str:
         """Return the owner of a host's lanes; set them up if need be."""

@@ -823,6 +823,15 @@ CREATE TABLE account (
 );
 CREATE INDEX account_discover ON public.account USING btree (discover_at);
 
+CREATE TABLE account_hold (
+    account_id uuid NOT NULL,
+    token uuid NOT NULL,
+    holder text NOT NULL,
+    renewals bigint NOT NULL DEFAULT 0,
+    CONSTRAINT account_hold_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
+    CONSTRAINT account_hold_pkey PRIMARY KEY (account_id)
+);
+
 CREATE TABLE account_memory (
     account_id uuid NOT NULL,
     name text NOT NULL,
@@ -830,6 +839,19 @@ CREATE TABLE account_memory (
     CONSTRAINT account_memory_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
     CONSTRAINT account_memory_pkey PRIMARY KEY (account_id, name)
 );
+
+CREATE TABLE account_question (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    answered boolean NOT NULL DEFAULT false,
+    found jsonb NOT NULL DEFAULT '[]'::jsonb,
+    error_class text NOT NULL DEFAULT ''::text,
+    error text NOT NULL DEFAULT ''::text,
+    CONSTRAINT account_question_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
+    CONSTRAINT account_question_pkey PRIMARY KEY (id)
+);
+CREATE INDEX account_question_account ON public.account_question USING btree (account_id);
 
 CREATE TABLE api_token (
     id uuid NOT NULL,

@@ -11,6 +11,7 @@ from headgate.domain.errors import UserError
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.lanes.links import AccountRef, Links
+from headgate.lanes.places import list_places
 from headgate.storage.channels import discovery, intake_settings
 from headgate.storage.channels.channels import upsert_account
 from headgate.storage.channels.following import Followed, Found, Whose, follow_streams
@@ -19,9 +20,12 @@ from headgate.storage.events import Event, publish
 
 
 async def discover(links: Links, account: AccountRef) -> list[FoundChannel]:
-    """Return the streams that an account sees, by title."""
-    async with links.call(account, "read") as link:
-        found = await link.discover()
+    """Return the streams that an account sees, by title; whichever process holds it is asked."""
+    return streams_of(await list_places(links, account))
+
+
+def streams_of(found: Sequence[FoundChannel]) -> list[FoundChannel]:
+    """Return the streams among what an account sees, by title."""
     return sorted(
         (channel for channel in found if channel.kind == "stream"),
         key=lambda channel: (channel.title.casefold(), channel.key),

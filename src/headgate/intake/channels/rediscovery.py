@@ -14,13 +14,14 @@ from uuid import UUID
 from headgate.connectors.protocol import FoundChannel
 from headgate.domain.errors import AccountTrouble, Elsewhere, RateLimited, WorkError
 from headgate.domain.streams.schedule import JITTER
-from headgate.intake.channels.discovery import discover, follow, home_of
+from headgate.intake.channels.discovery import follow, home_of, streams_of
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
 from headgate.lanes.links import AccountRef, Links
+from headgate.lanes.places import ask_platform
 from headgate.storage.channels import discovery
 from headgate.storage.channels.following import list_followed
 from headgate.storage.database import Tx
@@ -69,7 +70,7 @@ class Discoverer:
         found: Sequence[FoundChannel] | None = None
         message = ""
         try:
-            found = await discover(self.links, account)
+            found = streams_of(await ask_platform(self.links, account))
         except (RateLimited, Elsewhere, AccountTrouble):
             raise
         except WorkError as error:

@@ -110,6 +110,7 @@ class Fetcher:
         if watcher is None or watcher.state != "active":
             return
         account = AccountRef(watcher.id, watcher.platform, watcher.name, watcher.established, watcher.sign_in)
+        await self.links.require(account)
         turn = Turn(job, self.clock, account, self.ids.new())
         try:
             more = await self._run(turn)

@@ -15,6 +15,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from headgate.connectors.protocol import Manifest
+from headgate.domain.errors import Elsewhere
 from headgate.domain.streams.coverage import merge
 from headgate.domain.streams.messages import LiveEvent, Message, Span
 from headgate.domain.streams.schedule import Tier
@@ -75,13 +76,15 @@ class LiveIntake:
     async def run(self, links: Links) -> None:
         """Listen until the connection ends, whatever ends it.
 
-        Whoever is cancelled writes nothing any more: another one may be listening already, and what was not
-        written is not covered.
+        Who is cancelled or loses the account writes nothing any more: another one may be listening already,
+        and what was not written is not covered.
         """
         try:
             async with links.listening(self.account) as link:
                 await self._begin()
                 await self._gather(link.listen())
+        except Elsewhere:
+            raise
         except Exception:
             await self._end()
             raise

@@ -10,6 +10,7 @@ from uuid import UUID
 from headgate.domain.errors import NotFound, UserError
 from headgate.kernel.ids import Ids
 from headgate.lanes.links import AccountRef, Links
+from headgate.lanes.places import list_places
 from headgate.storage.database import Database, Tx
 from headgate.storage.errors import Refused
 from headgate.storage.events import Event, publish
@@ -42,8 +43,7 @@ async def refresh(
     database: Database, links: Links, account: AccountRef, *, ids: Ids, now: datetime
 ) -> Refreshed:
     """Ask the platform where an account can write to, and write that down."""
-    async with links.call(account, "read") as link:
-        found = await link.discover()
+    found = await list_places(links, account)
     seen = [SeenTarget(one.key, one.title) for one in found if one.kind == "target"]
     async with database.transaction() as tx:
         return await note_targets(tx, account.id, seen, platform=account.platform, ids=ids, now=now)

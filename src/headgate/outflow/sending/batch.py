@@ -16,7 +16,7 @@ from itertools import takewhile
 from uuid import UUID
 
 from headgate.connectors.protocol import DedupeWindow, Link
-from headgate.domain.errors import AccountTrouble, Gone, Malformed, RateLimited, WorkError
+from headgate.domain.errors import AccountTrouble, Gone, HeldElsewhere, Malformed, RateLimited, WorkError
 from headgate.domain.pacing import Permit
 from headgate.kernel.randomness import Randomness
 from headgate.outflow.sending.contents import part_of
@@ -69,6 +69,8 @@ class SendBatch:
     ready_in_s: float | None = None
     """No message of this run can go earlier; other runs may send."""
     trouble: AccountTrouble | None = None
+    elsewhere: HeldElsewhere | None = None
+    """Another process is to go on: this one does not hold the account any more."""
     limits: int = 0
     refused: str = ""
     """Why nothing of the run can be sent."""
@@ -236,7 +238,7 @@ class SendBatch:
             error = outcome.errors.get(group.next.target_key)
             if error is None:
                 continue
-            if isinstance(error, AccountTrouble):
+            if isinstance(error, AccountTrouble | HeldElsewhere):
                 self._halt(error)
             elif error.retryable and group.failures + 1 < RETRY.max_attempts:
                 group.failures += 1
@@ -263,7 +265,7 @@ class SendBatch:
             try:
                 await self.keeper.run(self.uploads.upload(media_id))
             except WorkError as error:
-                if error.retryable and not isinstance(error, RateLimited | LeaseLost):
+                if error.retryable and not isinstance(error, RateLimited | LeaseLost | HeldElsewhere):
                     if self.run.trigger != "library":
                         raise
                     error = await self._count_failed_upload(ready, media_id, error)
@@ -383,7 +385,7 @@ class SendBatch:
         else:
             # Failed, uncertain or in doubt: send nothing more to this group in this batch.
             group.shares.clear()
-        if isinstance(end.error, RateLimited | AccountTrouble):
+        if isinstance(end.error, RateLimited | AccountTrouble | HeldElsewhere):
             self._halt(end.error)
 
     def _halt(self, error: WorkError) -> None:
@@ -394,6 +396,8 @@ class SendBatch:
             self.come_back_s = max(self.come_back_s or 0.0, error.retry_after_s)
         elif isinstance(error, AccountTrouble):
             self.trouble = error
+        elif isinstance(error, HeldElsewhere):
+            self.elsewhere = error
         elif error.retryable:
             self.ready_in_s = MAX_WAIT_S
         else:

@@ -16,6 +16,7 @@ from headgate.domain.errors import (
     AccountTrouble,
     Ambiguous,
     Gone,
+    HeldElsewhere,
     Malformed,
     RateLimited,
     SlowMode,
@@ -193,7 +194,7 @@ class MessageSender:
             return SendOutcome(unsent(share, error=str(error)), error)
         if isinstance(error, SlowMode):
             return SendOutcome(unsent(share, error=str(error), retry_s=error.retry_after_s))
-        if isinstance(error, AccountTrouble):
+        if isinstance(error, AccountTrouble | HeldElsewhere):
             return SendOutcome(unsent(share, error=str(error)), error)
         if isinstance(error, Ambiguous):
             return SendOutcome(in_doubt(share, str(error)))

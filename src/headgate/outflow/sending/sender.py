@@ -124,6 +124,8 @@ class Sender:
         account = AccountRef(watcher.id, watcher.platform, watcher.name, watcher.established, watcher.sign_in)
         # A worker without the connector leaves the job to others.
         self.links.manifest(account.platform)
+        if watcher.state == "active":
+            await self.links.require(account)
         lease = await take_lease(
             job.database,
             self.clock,
@@ -149,6 +151,10 @@ class Sender:
             async with job.finish() as tx:
                 await sending.follow_accounts(tx, now=self.clock.now())
             return
+        if batch is not None and batch.elsewhere is not None:
+            async with job.database.transaction() as tx:
+                await self._end(tx, account, plan, batch)
+            raise batch.elsewhere
         come_back_s = late_s or (batch.come_back_s if batch is not None else None) or 0.0
         rests = come_back_s > MAX_PACE_S
         if come_back_s and not rests:

@@ -183,6 +183,14 @@ async def isolate_job(tx: Tx, *, job_id: int, owner: UUID) -> bool:
     return await tx.execute(Q["isolate_job"], job_id=job_id, owner=owner) == 1
 
 
+async def route_job(tx: Tx, *, job_id: int, owner: UUID, account_id: UUID, route: str, plain: str) -> bool:
+    """Give a job to the process that holds an account, or to all if none does, if it is still ours."""
+    touched = await tx.execute(
+        Q["route_job"], job_id=job_id, owner=owner, account_id=account_id, route=route, plain=plain
+    )
+    return touched == 1
+
+
 async def cancel_jobs(tx: Tx, dedupe_keys: Sequence[str]) -> int:
     """Cancel queued and running jobs; running ones are told to stop when the transaction commits."""
     job_ids = await tx.column(Q["cancel_jobs"], dedupe_keys=list(dedupe_keys))

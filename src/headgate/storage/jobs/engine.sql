@@ -42,6 +42,18 @@ set status = 'queued', entrypoint = 'suspect', queue_manager_id = null, slot = n
     updated = headgate_real_now()
 where id = %(job_id)s and queue_manager_id = %(owner)s and status = 'picked'
 
+-- name: route_job
+-- To the process that holds the account, which takes what lies under this name; if none does, back to all. The hold's row
+-- is locked: who ends the hold waits for this, and then finds the job.
+with held as materialized (
+    select account_id from account_hold where account_id = %(account_id)s for key share
+)
+update pgqueuer
+set status = 'queued', queue_manager_id = null, slot = null, updated = headgate_real_now(),
+    entrypoint = case when exists (select from held) then %(route)s::text else %(plain)s::text end,
+    execute_after = headgate_real_now()
+where id = %(job_id)s and queue_manager_id = %(owner)s and status = 'picked'
+
 -- name: cancel_jobs
 -- Takes queued and running jobs away from whoever owns them; their fences refuse them from now on.
 with cancelled as (

@@ -115,11 +115,15 @@ class LeaseKeeper:
         return not self.lost.is_set() and self._clock.monotonic() < self._lease.deadline_s
 
     async def __aenter__(self) -> Self:
+        self.start()
+        return self
+
+    def start(self) -> None:
+        """Begin to renew it."""
         self._tasks = [
             asyncio.create_task(self._renew(), name=f"renew lease {self._lease.name}"),
             asyncio.create_task(self._watch_deadline(), name=f"watch lease {self._lease.name}"),
         ]
-        return self
 
     async def __aexit__(
         self,
@@ -127,7 +131,7 @@ class LeaseKeeper:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._stop()
+        await self.stop()
         if self.held:
             with contextlib.suppress(DatabaseAway, TimeoutError):
                 async with self._clock.timeout(_RELEASE_S):
@@ -139,7 +143,7 @@ class LeaseKeeper:
 
     async def release_with(self, tx: Tx) -> None:
         """Free the lease when this transaction commits, so that the jobs it wakes find it free."""
-        await self._stop()
+        await self.stop()
         await tx.execute(Q["release_lease"], name=self._lease.name, token=self._lease.token)
 
     async def run(self, work: Coroutine[Any, Any, Result]) -> Result:
@@ -164,13 +168,13 @@ class LeaseKeeper:
                 await self._clock.sleep(left_s)
                 continue
             try:
-                renewed = await renew_lease(self._database, self._clock, self._lease)
+                renewed = await self._renew_once()
             except DatabaseAway:
                 # The deadline decides; until then the next try may succeed.
                 await self._clock.sleep(ttl_s * _RETRY_PART)
                 continue
             if renewed is None:
-                self._lose("another holder has it")
+                self.lose("another holder has it")
             else:
                 self._prolong(renewed.deadline_s)
 
@@ -178,19 +182,24 @@ class LeaseKeeper:
         while not self.lost.is_set():
             left_s = self._lease.deadline_s - self._clock.monotonic()
             if left_s <= 0:
-                self._lose("it was not renewed in time")
+                self.lose("it was not renewed in time")
             else:
                 await self._clock.sleep(left_s)
 
     def _prolong(self, deadline_s: float) -> None:
         self._lease = replace(self._lease, deadline_s=max(self._lease.deadline_s, deadline_s))
 
-    async def _stop(self) -> None:
+    async def stop(self) -> None:
+        """Renew it no more."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             await _cancel(task)
 
-    def _lose(self, reason: str) -> None:
+    async def _renew_once(self) -> Lease | None:
+        return await renew_lease(self._database, self._clock, self._lease)
+
+    def lose(self, reason: str) -> None:
+        """Rely on it no more."""
         if not self.lost.is_set():
             self.lost.set()
             log.warning("lost a lease", lease=self._lease.name, reason=reason)

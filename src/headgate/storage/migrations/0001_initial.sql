@@ -460,6 +460,30 @@ create table account_memory (
     primary key (account_id, name)
 );
 
+-- The one process that may use an exclusive account. It has no expiry: whoever sees no renewal for some seconds, by a clock
+-- that nobody can set, ends it.
+create table account_hold (
+    account_id uuid primary key references account (id) on delete cascade,
+    token uuid not null,
+    -- Machine and process, for people.
+    holder text not null,
+    renewals bigint not null default 0
+);
+
+-- Questions to accounts that another process holds: it answers by a job.
+create table account_question (
+    id uuid primary key,
+    account_id uuid not null references account (id) on delete cascade,
+    created_at timestamptz not null,
+    answered boolean not null default false,
+    -- What the account sees, or why that cannot be told.
+    found jsonb not null default '[]',
+    error_class text not null default '',
+    error text not null default ''
+);
+
+create index account_question_account on account_question (account_id);
+
 -- What an account has been able to see: only what is not here is new.
 create table seen_channel (
     account_id uuid not null references account (id) on delete cascade,

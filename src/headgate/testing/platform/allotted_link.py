@@ -9,6 +9,7 @@ from headgate.connectors.protocol import Memory
 from headgate.domain.streams.messages import UNPLACED, Head, LiveEvent, Message, Page
 from headgate.testing.platform.link import SimulatedLink
 from headgate.testing.platform.platform_state import PlatformState
+from headgate.testing.platform.sessions import Session
 from headgate.testing.platform.streams.live import Connection, Delivery
 from headgate.testing.platform.streams.reading import (
     PageRequest,
@@ -25,8 +26,10 @@ _SYNC = "sync"
 class AllottedLink(SimulatedLink):
     """Tells messages by key; a listener goes on where the last one ended, and hears of what it missed."""
 
-    def __init__(self, world: PlatformState, account: str, memory: Memory) -> None:
-        super().__init__(world, account)
+    def __init__(
+        self, world: PlatformState, account: str, memory: Memory, session: Session | None = None
+    ) -> None:
+        super().__init__(world, account, session)
         self._memory = memory
         self._unsure: list[str] = []
         """Streams of which something may have been missed, nobody knows since when."""

@@ -18,8 +18,9 @@ CODE = "12345"
 class SimulatedConnector(Connector):
     """Opens accounts of one world."""
 
-    def __init__(self, world: PlatformState) -> None:
+    def __init__(self, world: PlatformState, owner: object = "this process") -> None:
         self._world = world
+        self._owner = owner
         self._manifest = world.profile.manifest()
 
     @property
@@ -34,6 +35,8 @@ class SimulatedConnector(Connector):
             raise SimAuthError(f"there is no account {account}")
         if known.state == "banned":
             raise SimBanned(f"{account} is banned")
+        if known.destroyed:
+            raise SimAuthError(f"the session of {account} was in use twice")
         if "code" not in answers:
             return Question("code", f"Code that was sent to {account} (it is always {CODE})")
         if answers["code"] != CODE:
@@ -50,13 +53,14 @@ class SimulatedConnector(Connector):
 
     async def open(self, account: str, secrets: Mapping[str, str], memory: Memory) -> Link:
         known = self._world.accounts.get(account)
-        if known is None or known.state == "logged_out":
+        if known is None or known.state == "logged_out" or known.destroyed:
             raise SimAuthError(f"{account} is not signed in")
         if known.state == "banned":
             raise SimBanned(f"{account} is banned")
+        session = self._world.sessions.begin(known, self._owner) if self._manifest.exclusive else None
         if self._world.profile.allotted:
-            return AllottedLink(self._world, account, memory)
-        return SimulatedLink(self._world, account)
+            return AllottedLink(self._world, account, memory, session)
+        return SimulatedLink(self._world, account, session)
 
     def host_of(self, listing: str) -> str:
         known = self._world.listings.get(listing)

@@ -30,6 +30,7 @@ from headgate.testing.platform.faults import FLOOD_S
 from headgate.testing.platform.outbox import accept_send, accept_upload, find_group, find_in_history
 from headgate.testing.platform.places import SimGroup, validators_of
 from headgate.testing.platform.platform_state import PlatformState
+from headgate.testing.platform.sessions import Session
 from headgate.testing.platform.streams.downloads import chunks_of
 from headgate.testing.platform.streams.live import Connection, Delivery
 from headgate.testing.platform.streams.positions import from_ms
@@ -62,8 +63,9 @@ _SENDING = frozenset({"prepare", "upload", "send", "forward"})
 class SimulatedLink:
     """All that an account can do; each call is logged, counted, and open to faults."""
 
-    def __init__(self, world: PlatformState, account: str) -> None:
+    def __init__(self, world: PlatformState, account: str, session: Session | None = None) -> None:
         self._world = world
+        self._session = session
         self._account = world.accounts[account]
         self._closed = False
         self._connections: list[Connection] = []
@@ -148,12 +150,16 @@ class SimulatedLink:
 
     async def close(self) -> None:
         self._closed = True
+        if self._session is not None:
+            self._world.sessions.end(self._session)
         self._world.timeline.end_connections(self._connections)
         self._connections.clear()
 
     async def _call(self, kind: str, place: str, effect: Callable[[Call], T]) -> T:
         world = self._world
         call = world.log.begin(account=self._account.name, kind=kind, place=place)
+        if self._session is not None:
+            world.sessions.use(self._session, kind)
         try:
             if world.on_point is not None:
                 await world.on_point(f"{kind}.began")
@@ -183,7 +189,7 @@ class SimulatedLink:
             raise SimClosed("the connection is closed")
         if state == "banned":
             raise SimBanned(f"{self._account.name} is banned")
-        if state == "logged_out":
+        if state == "logged_out" or self._account.destroyed:
             raise SimAuthError(f"{self._account.name} is signed out")
         if state == "restricted" and kind in _SENDING:
             raise SimRestricted(f"{self._account.name} may not send")

@@ -26,6 +26,8 @@ class SimAccount:
 
     name: str
     state: AccountState = "active"
+    destroyed: bool = False
+    """Its session was open in two places; only a new account helps."""
     shift: int = 0
     """Added to all positions that this account sees, where positions are per account."""
     recent_s: dict[str, deque[float]] = field(default_factory=dict[str, "deque[float]"])

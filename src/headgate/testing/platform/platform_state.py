@@ -16,6 +16,7 @@ from headgate.testing.platform.faults import NONE, FaultRates, Faults
 from headgate.testing.platform.odd_answers import OnList, OnMessage, fetch_plainly, list_plainly
 from headgate.testing.platform.places import Chapters, Listing, SimAccount, SimGroup, Upload
 from headgate.testing.platform.profiles import Profile, plain
+from headgate.testing.platform.sessions import Sessions
 from headgate.testing.platform.streams.file_links import FileLinks
 from headgate.testing.platform.streams.live import Connection
 from headgate.testing.platform.streams.positions import COMPACT, SNOWFLAKE, PositionScale, to_ms
@@ -44,6 +45,7 @@ class PlatformState:
         self.faults = Faults(derive_seed(seed, "faults"), rates)
         self.log = CallLog(clock, keep_calls=keep_calls)
         self.links = FileLinks(profile.link_life_s)
+        self.sessions = Sessions()
         self.on_point: PointHook | None = None
         """Called at every await of every call, so that a simulator can switch actors or crash there."""
         self.on_list: OnList = list_plainly

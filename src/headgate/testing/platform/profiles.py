@@ -84,6 +84,8 @@ class Profile:
     media_life_s: float | None = None
     """Uploads can be sent for so long; None: always."""
     dedupe: DedupeWindow = _SAME_MESSAGE_FOR_AN_HOUR
+    exclusive: bool = False
+    """A session that is open in two places is destroyed for ever."""
     slow_mode_s: float = 0.0
     """A group takes one message of an account in so many seconds."""
 
@@ -143,6 +145,7 @@ class Profile:
             positions="allotted" if self.allotted else "platform",
             edit_window_s=0.0 if self.allotted else 172_800.0,
             live=self.live,
+            exclusive=self.exclusive,
             short_page_proves_bound=self.short_page_proves_bound,
             heads_per_call=self.heads_per_call,
             page_size=self.page_size,
@@ -201,6 +204,9 @@ matrix_like = Profile(
 
 basic_group_like = telegram_like.but(name="basic_group_like", position_scope="account", slow_mode_s=3.0)
 """Each account counts the messages of a group by itself, and may not hurry in it."""
+
+session_like = telegram_like.but(name="session_like", exclusive=True)
+"""The same, and a session must not be open in two places."""
 
 hostile = Profile(
     name="hostile",

@@ -31,17 +31,19 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         self.randomness = Randomness(self.seed).fork("processes")
-        self.connector = SimulatedConnector(self.world)
+        self.connector = SimulatedConnector(self.world, "a person's command")
+        self.world.sessions.stalled = self._is_stalled
         self.receiver = Receiver(self.world)
 
     def start_process(self) -> None:
         number = len(self.processes) + len(self.gone)
+        name = f"process {number}"
         process = Process(
             stage=self.stage,
             lines=self.lines,
-            name=f"process {number}",
+            name=name,
             build=self.build,
-            connector=self.connector,
+            connector=SimulatedConnector(self.world, name),
             pusher=self.receiver,
             randomness=self.randomness.fork(str(number)),
             listens=self.listens,
@@ -78,7 +80,15 @@ class Ensemble:
         self.gone.append(process)
         process.troupe.crashed = True
         process.bury()
+        self.world.sessions.lose(process.name)
         self.world.disconnect()
+
+    def _is_stalled(self, owner: object) -> bool:
+        """Tell whether a process is stopped, or goes on at this moment and has had no turn yet."""
+        return any(
+            process.name == owner and process.troupe.paused_until_s >= self.stage.elapsed_s > 0.0
+            for process in self.processes
+        )
 
     @property
     def statements(self) -> int:

@@ -50,6 +50,8 @@ class Product:
     kinds: Kinds
     tick: Callable[[], Coroutine[Any, Any, None]]
     listen: Callable[[], Coroutine[Any, Any, None]]
+    serve_holds: Callable[[], None]
+    """Keeps the exclusive accounts that it opens, and takes their jobs, as a worker does."""
     follow: Callable[[str], Coroutine[Any, Any, None]]
     """Follows everything that the account of a name sees, as a person's command does."""
     close: Callable[[], Coroutine[Any, Any, None]]
@@ -94,6 +96,7 @@ class Process:
         self.product = self.build(self.database, self.clock, self.randomness, self.connector, self.pusher)
 
     def start(self) -> None:
+        self.product.serve_holds()
         loops = [self.product.tick, self.product.listen] if self.listens else [self.product.tick]
         self.troupe.start(*(loop() for loop in loops))
         self._loops = list(self.troupe.tasks)

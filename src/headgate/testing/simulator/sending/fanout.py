@@ -111,7 +111,8 @@ class Fanout:
                 self.stage,
                 self.world,
                 self.build,
-                listens=False,
+                # Only a listener looks for accounts that no process holds any more.
+                listens=self.script.profile.exclusive,
                 downloads=bool(self.script.things),
             )
             self.company = Company(self.stage)

@@ -57,6 +57,7 @@ def check_fanout(fanout: Fanout, shares: Sequence[JudgedShare]) -> list[str]:
         *_check_halts(fanout),
         *_check_resumption(fanout),
         *_check_lateness(fanout),
+        *fanout.world.sessions.duplicated,
     ]
 
 

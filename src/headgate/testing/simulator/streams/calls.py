@@ -19,6 +19,7 @@ def check_calls(world: World, person: Person) -> list[str]:
         *_check_pace(world),
         *_check_disabled(world, person),
         *_check_refused(world, person),
+        *world.sessions.duplicated,
     ]
 
 

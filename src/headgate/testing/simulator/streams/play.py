@@ -46,6 +46,8 @@ class Script:
     rates: FaultRates
     perils: Perils
     profile: str = "telegram_like"
+    exclusive: bool = False
+    """The platform destroys a session that is open in two places."""
     troubled_s: float = 50.0
     rest_s: float = 1200.0
     processes: int = 2
@@ -229,7 +231,9 @@ class Play:
 
     def _build_world(self, stage: Stage) -> World:
         profile = PRESETS[self.script.profile]
-        profile = profile.but(page_size=min(profile.page_size, self.script.page_size))
+        profile = profile.but(
+            page_size=min(profile.page_size, self.script.page_size), exclusive=self.script.exclusive
+        )
         world = World(self.seed, TrueClock(stage), profile, rates=self.script.rates)
         for account in ACCOUNTS:
             world.add_account(account)

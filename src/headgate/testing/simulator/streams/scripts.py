@@ -35,6 +35,11 @@ _SMALL_STEPS_S = (-300.0, -45.0, -3.0, 3.0, 45.0, 300.0)
 _STEPS_S = (-7200.0, -600.0, *_SMALL_STEPS_S, 600.0)
 
 
+def _is_exclusive(seed: int) -> bool:
+    """Tell whether the platform of a seed destroys a session that is open in two places."""
+    return seed % 4 == 2
+
+
 def _perils(seed: int, faults: str, steps_s: tuple[float, ...] = _STEPS_S) -> Perils:
     """Return what befalls the machine; in every fifth wild play somebody also sets its clock."""
     return replace(FAULTS[faults][1], clock_steps=steps_s if faults == "wild" and seed % 5 == 2 else ())
@@ -61,7 +66,7 @@ def fanout_for(seed: int, faults: str) -> FanoutScript:
         targets=60 if long else 2 + seed % 5,
         parts=("Dear {group}", "+picture", "Bye")[: 1 if long else 1 + seed // 5 % 3],
         accounts=("main", "second")[: 1 if long else 1 + seed // 15 % 2],
-        profile=profile.but(upload_s=25.0 if seed % 3 == 0 else 0.0),
+        profile=profile.but(upload_s=25.0 if seed % 3 == 0 else 0.0, exclusive=_is_exclusive(seed)),
         window=Window(8 * 60, 8 * 60 + 1) if closes else Window(0, 1440),
         processes=2,
         rates=_SENDING[faults],
@@ -81,8 +86,8 @@ def sharing_for(seed: int, faults: str) -> FanoutScript:
         targets=2,
         parts=("Dear {group}",),
         accounts=("main", "second"),
-        profile=PRESETS[profiles[seed % len(profiles)]],
-        processes=1 + seed % 2,
+        profile=PRESETS[profiles[seed % len(profiles)]].but(exclusive=_is_exclusive(seed)),
+        processes=2 if _is_exclusive(seed) else 1 + seed % 2,
         rates=_SENDING[faults],
         perils=_perils(seed, faults, _SMALL_STEPS_S),
         troubled_s=60.0,
@@ -116,6 +121,7 @@ def script_for(seed: int, faults: str) -> Script:
         rates=FAULTS[faults][0],
         perils=_perils(seed, faults),
         profile=profile,
+        exclusive=_is_exclusive(seed),
         impatient=impatient,
         punctual=seed % 3 == 1,
         rest_s=900.0 if impatient else 7200.0,
