@@ -146,6 +146,8 @@ class Holds:
         hold.keeper.start()
         self._start(self._see_off(hold))
         self._tell()
+        if watch := self._watches.get(account_id):
+            watch.noticed.set()
         return hold
 
     def get(self, account_id: UUID) -> Hold | None:
@@ -242,13 +244,13 @@ class Holds:
             watch.gone.set()
 
     async def _look(self, account_id: UUID, watch: _Watch) -> bool:
-        """Tell whether the account is free; end the hold of a process that has been silent for too long."""
+        """Tell whether the account is free or ours by now; end a hold that was not renewed for too long."""
         try:
             async with self.database.autocommit() as tx:
                 row = await account_holds.get_hold(tx, account_id)
             # After the answer: what is seen now was renewed before.
             now_s = self.clock.monotonic()
-            if row is None:
+            if row is None or self._is_ours(account_id):
                 return True
             if row != watch.seen:
                 watch.seen, watch.since_s = row, now_s
@@ -261,13 +263,17 @@ class Holds:
         except DatabaseAway:
             return False
 
+    def _is_ours(self, account_id: UUID) -> bool:
+        hold = self._held.get(account_id)
+        return hold is not None and not hold.ending
+
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def _tell(self) -> None:
-        self.changed(frozenset(account_id for account_id, hold in self._held.items() if not hold.ending))
+        self.changed(frozenset(filter(self._is_ours, self._held)))
 
 
 @dataclass(eq=False)
