@@ -83,6 +83,9 @@ select title from item where kind = 'post' order by title
 -- name: jobs
 select dedupe_key from pgqueuer where status in ('queued', 'picked') order by 1
 
+-- name: refuse_titles
+alter table item add constraint refused check (title <> 'refused') not valid
+
 -- name: lose_job
 update pgqueuer set queue_manager_id = gen_random_uuid() where id = %(job_id)s
 

@@ -78,6 +78,16 @@ async def test_polls_that_end_together_end_alone_if_one_cannot(listed: ListingBe
     assert len(await listed.texts("posts")) == 2
 
 
+async def test_what_the_database_refuses_of_one_poll_holds_up_no_other(listed: ListingBench) -> None:
+    for number, title in enumerate(("one", "refused", "three")):
+        await listed.add(f"blog-{number}", host=f"host-{number}.example", is_series=False)
+        listed.publish(f"blog-{number}", "", key="post", title=title)
+    await listed.execute("refuse_titles")
+    assert await listed.step_beside(3) == 3
+    assert await listed.texts("posts") == ["one", "three"]
+    assert [job.partition(":")[0] for job in await listed.texts("jobs")] == ["ingest"]
+
+
 async def test_what_polls_say_together_goes_to_the_listing_that_said_it(
     listed: ListingBench,
 ) -> None:

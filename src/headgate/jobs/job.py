@@ -101,6 +101,7 @@ async def finish_together(jobs: Sequence[Job[Any]]) -> AsyncGenerator[Tx, None]:
         job.begin_end()
     try:
         async with jobs[0].database.transaction() as tx:
+            tx.repeatable = len(jobs) > 1
             with engine.fenced():
                 await tx.run_all([job.claim.completion() for job in jobs])
             yield tx

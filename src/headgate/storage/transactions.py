@@ -38,6 +38,8 @@ class Tx:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.repeatable = False
+        """If it fails its work is done again in smaller transactions, so nothing has to be undone alone."""
         self._endings: dict[type[Any], Ending] = {}
 
     def ending(self, kind: type[SomeEnding]) -> SomeEnding:
@@ -96,7 +98,13 @@ class Tx:
 
     @asynccontextmanager
     async def attempt(self) -> AsyncGenerator[None, None]:
-        """Undo the block alone if the database refuses a row of it; after `Refused` the rest goes on."""
+        """Undo the block alone if the database refuses a row of it; after `Refused` the rest goes on.
+
+        A transaction that is repeated in parts fails instead: that saves all others two savepoint commands.
+        """
+        if self.repeatable:
+            yield
+            return
         try:
             async with self.connection.transaction():
                 yield
