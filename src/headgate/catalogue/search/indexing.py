@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from headgate.catalogue.search.sources import iterate_texts
+from headgate.catalogue.search.sources import add_paths, list_shown
 from headgate.domain.library.search_documents import SearchDocument, build_document
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Database, Tx
@@ -76,10 +76,12 @@ async def read_batch(database: Database, *, clock: Clock, limit: int = BATCH) ->
         return None
     found: dict[UUID, SearchDocument] = {}
     caught_at: dict[UUID, datetime] = {}
-    for start in range(0, len(ids), AT_ONCE):
+    async with database.autocommit() as tx:
+        listed = await list_shown(tx, ids)
+    for start in range(0, len(listed), AT_ONCE):
         async with database.autocommit() as tx:
-            read = [texts async for texts in iterate_texts(tx, ids[start : start + AT_ONCE])]
-        for texts in read:
+            whole = await add_paths(tx, listed[start : start + AT_ONCE])
+        for texts in whole:
             found[texts.id] = build_document(texts)
             caught_at[texts.id] = texts.caught_at
             # A large archive takes some milliseconds; other work goes on in between.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 from uuid import UUID
@@ -18,14 +18,16 @@ from headgate.storage.search import sources
 from headgate.storage.search.sources import SourceGroup, SourceItem
 
 
-async def iterate_texts(tx: Tx, ids: Sequence[UUID]) -> AsyncIterator[SearchTexts]:
-    """Yield the texts of those of the items and groups that are shown."""
-    for group in await sources.list_groups(tx, ids):
-        yield group_texts(group)
-    items = await sources.list_items(tx, ids)
-    paths = await sources.list_paths(tx, [item.id for item in items])
-    for texts in await item_texts(tx, items):
-        yield with_paths(texts, paths.get(texts.id, ""))
+async def list_shown(tx: Tx, ids: Sequence[UUID]) -> list[SearchTexts]:
+    """Return the texts of those of the items and groups that are shown, without the files inside."""
+    groups = [group_texts(group) for group in await sources.list_groups(tx, ids)]
+    return groups + await item_texts(tx, await sources.list_items(tx, ids))
+
+
+async def add_paths(tx: Tx, listed: Sequence[SearchTexts]) -> list[SearchTexts]:
+    """Return texts with the files inside; a large archive has many, so callers ask for some at a time."""
+    paths = await sources.list_paths(tx, [texts.id for texts in listed if not texts.is_group])
+    return [with_paths(texts, paths.get(texts.id, "")) for texts in listed]
 
 
 def with_paths(texts: SearchTexts, paths: str) -> SearchTexts:

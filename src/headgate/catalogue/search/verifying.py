@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from headgate.catalogue.search.sources import iterate_texts
+from headgate.catalogue.search.sources import add_paths, list_shown
 from headgate.domain.library.search_documents import build_document
 from headgate.storage.database import Database, Tx
 from headgate.storage.search import documents, queue, words
@@ -39,7 +39,8 @@ async def list_differences(database: Database) -> AsyncIterator[SearchDifference
 async def compare_documents(tx: Tx, ids: list[UUID]) -> list[SearchDifference]:
     """Return which of the documents differ from their sources."""
     stored = await documents.list_documents(tx, ids)
-    wanted = {texts.id: build_document(texts) async for texts in iterate_texts(tx, ids)}
+    shown = await add_paths(tx, await list_shown(tx, ids))
+    wanted = {texts.id: build_document(texts) for texts in shown}
     missing = set(await words.list_missing(tx, {word for one in wanted.values() for word in one.names}))
     due = set(await queue.list_waiting(tx, ids))
     found: list[SearchDifference] = []
