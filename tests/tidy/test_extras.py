@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -12,6 +13,7 @@ import pytest
 pytestmark = pytest.mark.once
 
 ROOT = Path(__file__).parents[2]
+UNREACHABLE = "client error (Connect)"
 EXTRAS = sorted(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 
 
@@ -28,5 +30,7 @@ def test_extras_resolve(extras: list[str], tmp_path: Path) -> None:
         text=True,
         check=False,
     )
+    if UNREACHABLE in done.stderr and not os.environ.get("CI"):
+        pytest.skip("no package index can be reached; with CI=1 that is a failure")
     assert done.returncode == 0, done.stderr
     assert "pgqueuer==" in pins.read_text()
