@@ -99,6 +99,16 @@ async def test_an_empty_history_without_the_right_to_read_it_proves_nothing(
     assert isinstance(meaning(stage, raised), Gone)
 
 
+async def test_a_send_without_the_right_names_what_the_bot_needs(discord_stage: Stage, link: Link) -> None:
+    stage = discord_stage
+    channel = await stage.make_channel("read-only")
+    await deny(stage, channel, 1 << 11)
+    with pytest.raises(errors.NotAllowed, match="Send Messages") as raised:
+        await link.send(channel, Part("hello"), key="refused")
+    assert isinstance(meaning(stage, raised), Gone)
+    assert await stage.history(channel) == []
+
+
 async def test_several_files_of_one_message_are_fetched_by_their_own_keys(
     discord_stage: Stage, link: Link
 ) -> None:

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 
 import aiohttp
 
-from headgate.connectors.discord.errors import ApiRefused, NotThere, SignInRefused, classify
+from headgate.connectors.discord.errors import (
+    NO_CONTENT_INTENT,
+    ApiRefused,
+    NotThere,
+    SignInRefused,
+    classify,
+)
 from headgate.connectors.discord.link import DiscordLink
 from headgate.connectors.discord.manifest import MANIFEST
 from headgate.connectors.discord.rest import Api
@@ -21,10 +27,6 @@ _TOKEN = Question(
 )
 _MAY_READ_CONTENT = 1 << 18 | 1 << 19
 """The message content intent: approved by Discord, or switched on for a bot in few servers."""
-NO_CONTENT = (
-    "The bot lacks the message content intent, so that all messages would come without text and files."
-    " Switch on MESSAGE CONTENT INTENT under Bot in the developer portal"
-)
 
 
 class DiscordConnector(Connector):
@@ -74,7 +76,7 @@ class DiscordConnector(Connector):
             # Compatible servers may have neither applications nor intents.
             return id_in(user)
         if not number_in(application, "flags") & _MAY_READ_CONTENT:
-            raise SignInRefused(NO_CONTENT)
+            raise SignInRefused(NO_CONTENT_INTENT)
         return id_in(user)
 
     def _api(self, http: aiohttp.ClientSession, token: str) -> Api:

@@ -33,6 +33,11 @@ from headgate.domain.errors import (
     WorkError,
 )
 
+NO_CONTENT_INTENT = (
+    "The bot lacks the message content intent, so messages would arrive without text and files."
+    " Switch on MESSAGE CONTENT INTENT under Bot in the developer portal, save, and sign in again"
+)
+
 
 class DiscordError(Exception):
     """Anything that Discord answers but what was asked for."""
@@ -99,7 +104,7 @@ class NotUnderstood(DiscordError):
     """The answer is not what Discord's documents say."""
 
 
-_MEANINGS: dict[type[DiscordError], type[WorkError]] = {
+_MEANINGS: dict[type, type[WorkError]] = {
     SignInRefused: AuthFailed,
     BotLimited: Restricted,
     NotAllowed: Gone,
@@ -123,17 +128,23 @@ def classify(error: BaseException) -> WorkError:
         case ChannelSlowed():
             return SlowMode(words, retry_after_s=error.retry_after_s)
         case ApiRefused():
-            return _meaning_of(error.status)(words)
+            return _meaning_of_status(error.status)(words)
         case DiscordError():
-            return _MEANINGS.get(type(error), Transient)(words)
+            return _meaning_of_kind(type(error))(words)
         case TimeoutError():
             return Transient("Discord did not answer in time")
-        case aiohttp.ClientError():
+        case aiohttp.ClientError() | OSError():
             return Transient(f"Discord cannot be reached: {words}")
         case _:
             return Transient(words)
 
 
-def _meaning_of(status: int) -> type[WorkError]:
+def _meaning_of_kind(kind: type[DiscordError]) -> type[WorkError]:
+    """Return the meaning of an error, or of the kind that it is a special case of."""
+    known = [base for base in kind.__mro__ if base in _MEANINGS]
+    return _MEANINGS[known[0]] if known else Transient
+
+
+def _meaning_of_status(status: int) -> type[WorkError]:
     is_ours = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
     return Malformed if is_ours and status != HTTPStatus.REQUEST_TIMEOUT else Transient

@@ -16,7 +16,12 @@ from typing import TypeVar
 
 import aiohttp
 
-from headgate.connectors.discord.errors import ConnectionLost, NotUnderstood, SignInRefused
+from headgate.connectors.discord.errors import (
+    NO_CONTENT_INTENT,
+    ConnectionLost,
+    NotUnderstood,
+    SignInRefused,
+)
 from headgate.connectors.discord.shapes import Shape, as_shape, number_in, shape_in, text_in
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import get_logger
@@ -40,8 +45,7 @@ _ENDS_SESSION = frozenset({1000, 1001, 4007, 4009})
 _REFUSALS = {
     4004: "Discord does not accept the bot's token; reset it in the developer portal",
     4013: "Discord does not know an intent that Headgate asks for",
-    4014: "The bot lacks the message content intent; switch on MESSAGE CONTENT INTENT under Bot in the"
-    " developer portal",
+    4014: NO_CONTENT_INTENT,
 }
 _SHARDING = frozenset({4010, 4011})
 

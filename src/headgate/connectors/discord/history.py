@@ -11,12 +11,14 @@ from headgate.connectors.discord.guilds import channel_of
 from headgate.connectors.discord.manifest import MANIFEST, PAGE_SIZE, SETTLE_MARGIN_S
 from headgate.connectors.discord.messages import file_links_of, message_of
 from headgate.connectors.discord.permissions import READ_HISTORY, VIEW_CHANNEL
-from headgate.connectors.discord.rest import Api, UnknownMessage
+from headgate.connectors.discord.rest import Api, UnknownMessage, needing
 from headgate.connectors.discord.shapes import Shape, as_shape, as_shapes, id_in
 from headgate.connectors.discord.snowflakes import Snowflakes
 from headgate.domain.streams.coverage import proven_span
 from headgate.domain.streams.messages import Message, Page, Span
 from headgate.kernel.clock import Clock
+
+_TO_READ = "View Channel and Read Message History"
 
 
 class History:
@@ -67,7 +69,8 @@ class History:
         if not (key.isascii() and key.isdecimal()):
             return None
         try:
-            shape = as_shape(await self._api.get(f"/channels/{stream}/messages/{key}"))
+            with needing(_TO_READ):
+                shape = as_shape(await self._api.get(f"/channels/{stream}/messages/{key}"))
         except UnknownMessage:
             self._files.forget(stream, key)
             return None
@@ -76,7 +79,8 @@ class History:
 
     async def _page(self, stream: str, *, before: int, limit: int) -> list[Shape]:
         params = {"before": str(before), "limit": str(limit)}
-        listed = as_shapes(await self._api.get(f"/channels/{stream}/messages", params))
+        with needing(_TO_READ):
+            listed = as_shapes(await self._api.get(f"/channels/{stream}/messages", params))
         listed.sort(key=id_in, reverse=True)
         return [shape for shape in listed if id_in(shape) < before]
 

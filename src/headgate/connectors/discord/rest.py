@@ -6,7 +6,8 @@ Libraries for Discord wait for limits and repeat calls by themselves; here both 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -84,7 +85,7 @@ class Api:
                 return as_shape(await self._post(path, form))
         except aiohttp.ClientConnectorError:
             raise
-        except (TimeoutError, aiohttp.ClientError) as error:
+        except (TimeoutError, ConnectionError, aiohttp.ClientError) as error:
             raise SendUnanswered(f"no answer to a send: {error or type(error).__name__}") from error
         except NotUnderstood as error:
             raise SendUnanswered(f"an answer to a send that makes no sense: {error}") from error
@@ -112,7 +113,8 @@ async def _answer_of(response: aiohttp.ClientResponse) -> object:
             raise NotUnderstood("Discord's answer is too large")
     content = _parsed(bytes(body))
     if response.status not in (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.NO_CONTENT):
-        raise _refusal(response, cast("Shape", content) if isinstance(content, dict) else {})
+        shape: Shape = cast("Shape", content) if isinstance(content, dict) else {}
+        raise refusal_of(response.status, response.headers, shape)
     if content is None and response.status != HTTPStatus.NO_CONTENT:
         raise NotUnderstood("Discord's answer is no JSON")
     return content
@@ -121,19 +123,28 @@ async def _answer_of(response: aiohttp.ClientResponse) -> object:
 def _parsed(body: bytes) -> object:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
-def _refusal(response: aiohttp.ClientResponse, content: Shape) -> DiscordError:
-    status, code = response.status, content.get("code")
-    words = _words_of(content)
+@contextmanager
+def needing(rights: str) -> Generator[None, None, None]:
+    """Name the rights that the calls in the block need, if Discord says no: it does not name them."""
+    try:
+        yield
+    except NotAllowed as error:
+        raise NotAllowed(f"{error}. In this channel its role needs {rights}") from error
+
+
+def refusal_of(status: int, headers: Mapping[str, str], content: Shape) -> DiscordError:
+    """Return the error of an answer that says no."""
+    code, words = content.get("code"), _words_of(content)
     if code == _SLOW_MODE:
-        return ChannelSlowed(_wait_of(response, content))
+        return ChannelSlowed(_wait_of(headers, content))
     match status:
         case HTTPStatus.TOO_MANY_REQUESTS:
-            everywhere = content.get("global") is True or "X-RateLimit-Global" in response.headers
-            return TooMany(_wait_of(response, content), everywhere=everywhere)
+            everywhere = content.get("global") is True or "X-RateLimit-Global" in headers
+            return TooMany(_wait_of(headers, content), everywhere=everywhere)
         case HTTPStatus.UNAUTHORIZED:
             return SignInRefused("Discord does not accept the bot's token; reset it in the developer portal")
         case HTTPStatus.FORBIDDEN if code in (_VERIFY_ACCOUNT, _FLAGGED_AS_SPAM):
@@ -155,9 +166,9 @@ def _words_of(content: Shape) -> str:
         return ""
 
 
-def _wait_of(response: aiohttp.ClientResponse, content: Shape) -> float:
+def _wait_of(headers: Mapping[str, str], content: Shape) -> float:
     """Return how long Discord asks to wait; walls in front of it only send the header."""
-    for written in (content.get("retry_after"), response.headers.get("Retry-After")):
+    for written in (content.get("retry_after"), headers.get("Retry-After")):
         try:
             if written is not None:
                 return max(_MIN_WAIT_S, float(str(written)))

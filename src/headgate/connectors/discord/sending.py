@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headgate.connectors.discord.manifest import PAGE_SIZE
-from headgate.connectors.discord.rest import Api, OutgoingUpload
+from headgate.connectors.discord.rest import Api, OutgoingUpload, needing
 from headgate.connectors.discord.shapes import (
     Shape,
     as_shapes,
@@ -29,6 +29,7 @@ from headgate.connectors.discord.spool import Spool
 from headgate.connectors.protocol import Part, Sent
 
 _NONCE_LENGTH = 25
+_TO_SEND = "View Channel and Send Messages; in a thread Send Messages in Threads; for files Attach Files"
 _FORWARD = 1
 _MAX_REMEMBERED = 2000
 
@@ -91,7 +92,8 @@ class Outbox:
         nonce = nonce_of(target, key)
         self._remember(nonce, _Attempt(target, content))
         guard: dict[str, object] = {"nonce": nonce, "enforce_nonce": True, "allowed_mentions": {"parse": []}}
-        answer = await self._api.send(f"/channels/{target}/messages", payload | guard, upload)
+        with needing(_TO_SEND):
+            answer = await self._api.send(f"/channels/{target}/messages", payload | guard, upload)
         return self._note_sent(nonce, id_in(answer))
 
     async def find(self, target: str, *, key: str, since: datetime) -> Sent | None:

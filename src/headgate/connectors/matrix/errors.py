@@ -98,7 +98,7 @@ def classify(error: BaseException) -> WorkError:
             return Malformed(words)
         case TimeoutError():
             return Transient("the homeserver did not answer in time")
-        case aiohttp.ClientError():
+        case aiohttp.ClientError() | OSError():
             return Transient(f"the homeserver cannot be reached: {words}")
         case _:
             return Transient(words)

@@ -65,7 +65,7 @@ class Sending:
             if refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise Unanswered(f"a send failed in the homeserver: {refusal}") from refusal
             raise
-        except (aiohttp.ClientError, TimeoutError) as error:
+        except (aiohttp.ClientError, OSError) as error:
             if never_arrived(error):
                 raise
             raise Unanswered(f"no answer to a send: {error or type(error).__name__}") from error
