@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -12,7 +14,8 @@ from send_bench import SendBench, open_bench
 
 from headgate.domain.errors import NotFound, UserError
 from headgate.outflow.library_sends import rule_jobs, rules
-from headgate.storage.database import Database
+from headgate.storage.database import Database, Tx, connect
+from headgate.storage.library_sends import rules as stored_rules
 from headgate.storage.library_sends.rules import NewSendRule, StoredSendRule
 from headgate.testing.platform.errors import SimTimeout
 
@@ -155,6 +158,32 @@ async def test_of_copies_one_is_sent(sends: RuleBench) -> None:
     await sends.rule_on(backfill=True)
     await sends.rest(60)
     assert len(await sends.requests()) == 1
+
+
+async def test_of_copies_one_is_sent_also_when_two_jobs_see_them_at_once(
+    sends: RuleBench, database_url: str
+) -> None:
+    first, second = await sends.catch(named("a.zip"), named("b.zip"))
+    await sends.rows("update item set content_hash = '\\x01' returning id")
+    rule = await sends.rule(await sends.rule_on("type=zip&min_size=1TB", backfill=True))
+    everything = replace(rule, query="type=zip")
+    await sends.rows("update send_rule set query = 'type=zip' returning id")
+    await sends.rows("insert into send_rule_queue (item_ids) values ($1) returning id", [second])
+    async with await connect(database_url) as connection, connection.transaction():
+        # Another process is about to send the first one.
+        tx = Tx(connection)
+        await stored_rules.lock_rules(tx)
+        await rules.apply_rule(tx, everything, [first], ids=sends.parts.ids, now=sends.clock.now())
+        job = asyncio.create_task(sends.work())
+        waiting = 0
+        while not waiting and not job.done():
+            await asyncio.sleep(0.01)
+            cursor = await connection.execute("select count(*) from pg_locks where not granted")
+            waiting = (await cursor.fetchall())[0][0]
+    await job
+    await sends.rest(60)
+    assert len(await sends.requests()) == 1
+    assert len(sends.arrived()) == 1
 
 
 async def test_a_trial_says_how_many_would_be_sent_now(sends: RuleBench) -> None:

@@ -54,6 +54,8 @@ class SendRules:
     async def apply(self, job: Job[str]) -> None:
         """Look at the next batch; wake a successor if more is left."""
         async with job.finish() as tx:
+            # One at a time: two jobs would each find that a thing, or its copy, is not in the target yet.
+            await rules.lock_rules(tx)
             if job.key == NEW:
                 more = await self._apply_to_changed(tx)
             else:

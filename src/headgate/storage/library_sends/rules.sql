@@ -16,7 +16,7 @@ where %(id)s::uuid is null or r.id = %(id)s::uuid
 order by r.created_at, r.id
 
 -- name: lock_rules
--- Changes of rules come one after another.
+-- Whatever changes rules or sends by them comes one after another.
 select pg_advisory_xact_lock(hashtextextended('headgate send rules', 0))
 
 -- name: insert_rule

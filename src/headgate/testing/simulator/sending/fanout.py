@@ -205,6 +205,8 @@ class Fanout:
                 director,
                 "select (select count(*) from run where ended_at is null or due_at is not null)"
                 " + (select count(*) from send_request where due_at is not null)"
+                " + (select count(*) from send_rule where due_at is not null)"
+                " + (select count(*) from send_rule_queue)"
                 " + (select count(*) from dead_letter where state = 'open')",
             )
 
@@ -219,14 +221,17 @@ class Fanout:
     def _invite_people(self) -> None:
         """Let people steer and stop things while they go wrong."""
         choices = Randomness(self.seed)
+        fork = choices.fork("sharing")
+        reader = self.script.accounts[0]
+        self.sharing = Sharing(self.stage, self.world, self.person_db, fork, self.ids, reader)
         self.steering = Steering(self.stage, self.world, self.person_db, choices.fork("steering"))
         operator = Operator(self.stage, self.ensemble, self.script.perils, choices.fork("operator"))
         self.company.start("operator", operator.live_on())
         if self.script.steered:
             self.company.start("person", self.steering.meddle())
         if self.script.things:
-            sharing = Sharing(self.stage, self.world, self.person_db, choices.fork("sharing"), self.ids)
-            self.company.start("sharing", sharing.meddle())
+            self.company.start("sharing", self.sharing.meddle())
+            self.company.start("rules", self.sharing.rules.meddle())
 
     async def _mend_accounts(self, director: Connection) -> None:
         """Sign accounts in again when the platform would let them, as a person does."""
@@ -276,7 +281,7 @@ class Fanout:
         shares = [JudgedShare(*row) for row in await (await director.execute(SHARES)).fetchall()]
         outcome.failures.extend(check_fanout(self, shares))
         if self.script.things:
-            outcome.failures.extend(await check_sharing(self.world, director))
+            outcome.failures.extend(await check_sharing(self.world, director, self.sharing))
         return outcome
 
 

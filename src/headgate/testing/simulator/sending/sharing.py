@@ -10,8 +10,9 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -22,13 +23,15 @@ from headgate.outflow.library_sends import actions
 from headgate.outflow.library_sends.actions import SendWish
 from headgate.storage.database import Connection, Tx
 from headgate.storage.errors import DatabaseAway
+from headgate.storage.shelf.touched import touch_new
 from headgate.testing.content.content import file_of
 from headgate.testing.platform.world import World
 from headgate.testing.simulator.engine.database import StagedDatabase
 from headgate.testing.simulator.engine.stage import Stage
+from headgate.testing.simulator.sending.send_rules import SendRuleKeeper, check_send_rules
 
 STREAM = "packs"
-EVERY_S = (1.0, 8.0)
+EVERY_S = (0.5, 6.0)
 _CHANNEL = """
 insert into channel (id, platform, key, kind, title, created_at)
 values ($1, 'simulated', $2, 'stream', 'Packs', $3) returning id
@@ -42,9 +45,9 @@ from jsonb_to_recordset($3::text::jsonb) as t (key text)
 returning key
 """
 _ITEMS = """
-insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
-select t.id, $1, 'place:' || t.key, 'package', t.name, t.size, $2, $2
-from jsonb_to_recordset($3::text::jsonb) as t (id uuid, key text, name text, size bigint)
+insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at, content_hash)
+select t.id, $1, 'place:' || t.key, 'package', t.name, t.size, $2, $2, decode(t.hash, 'hex')
+from jsonb_to_recordset($3::text::jsonb) as t (id uuid, key text, name text, size bigint, hash text)
 returning id
 """
 _SIGHTINGS = """
@@ -56,8 +59,10 @@ from jsonb_to_recordset($3::text::jsonb) as t (id uuid, key text, attachment tex
 returning id
 """
 REQUESTS = """
-select q.state, q.account_name, t.key, s.message_key, s.file_name, coalesce(d.state, '') from send_request q
-join target t on t.id = q.target_id join sighting s on s.item_id = q.item_id
+select q.state, q.account_name, t.key, s.message_key, s.file_name, coalesce(d.state, ''), t.id,
+    encode(i.content_hash, 'hex')
+from send_request q
+join target t on t.id = q.target_id join item i on i.id = q.item_id join sighting s on s.item_id = q.item_id
 left join delivery d on d.run_id = q.run_id and d.number = 1
 """
 
@@ -71,6 +76,8 @@ class JudgedRequest(NamedTuple):
     message_key: str
     file_name: str
     delivery: str
+    target_id: UUID
+    content: str
 
 
 async def stock_library(
@@ -78,21 +85,29 @@ async def stock_library(
 ) -> None:
     """Post things to a channel, and write them down as if they had been read there."""
     world.add_stream(STREAM, title="Packs")
-    rows: list[dict[str, Any]] = []
-    for number in range(things):
-        name = f"thing-{number}.zip"
-        content = f"thing {number} ".encode() * 50
-        posted = world.post(STREAM, files=[file_of(name, content)], heard=False)
-        message = world.seen_by(reader, posted)
-        (attachment,) = message.attachments
-        row = {"id": str(ids.new()), "key": message.key, "attachment": attachment.key}
-        rows.append({**row, "name": name, "size": len(content)})
-    channel_id, listed = ids.new(), json.dumps(rows)
+    channel_id = ids.new()
     await tx.raw(_CHANNEL, [channel_id, STREAM, now])
     await tx.raw(_STREAM_ROW, [channel_id, reader_id])
     await tx.raw(_WATCH, [channel_id, reader_id, now])
+    rows = [_post(world, number, number, reader=reader, ids=ids) for number in range(things)]
+    await _write_down(tx, channel_id, rows, now=now)
+
+
+def _post(world: World, number: int, content_number: int, *, reader: str, ids: Ids) -> dict[str, Any]:
+    """Post a thing, and return what there is to write down of it."""
+    name = f"thing-{number}.zip"
+    content = f"thing {content_number} ".encode() * 50
+    posted = world.post(STREAM, files=[file_of(name, content)], heard=False)
+    message = world.seen_by(reader, posted)
+    (attachment,) = message.attachments
+    row = {"id": str(ids.new()), "key": message.key, "attachment": attachment.key}
+    return {**row, "name": name, "size": len(content), "hash": sha256(content).hexdigest()}
+
+
+async def _write_down(tx: Tx, channel_id: UUID, rows: Sequence[dict[str, Any]], *, now: datetime) -> None:
     for statement in (_MESSAGES, _ITEMS, _SIGHTINGS):
-        await tx.raw(statement, [channel_id, now, listed])
+        await tx.raw(statement, [channel_id, now, json.dumps(rows)])
+    touch_new(tx, [UUID(row["id"]) for row in rows])
 
 
 @dataclass
@@ -104,6 +119,13 @@ class Sharing:
     database: StagedDatabase
     choices: Randomness
     ids: Ids
+    reader: str
+    helped: Counter[tuple[UUID, str]] = field(default_factory=Counter[tuple[UUID, str]])
+    """How often the person had a thing sent to a target once more, or said that it did not arrive."""
+    rules: SendRuleKeeper = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rules = SendRuleKeeper(self.stage, self.database, self.choices.fork("rules"), self.ids)
 
     async def meddle(self) -> None:
         """Do something every few seconds, for ever."""
@@ -114,7 +136,22 @@ class Sharing:
                 await self.choices.choice(deeds)()
 
     def _deeds(self) -> Sequence[tuple[Callable[[], Awaitable[None]], int]]:
-        return (self._send, 6), (self._cancel, 1), (self._retry, 2), (self._resolve, 2)
+        return (
+            (self._send, 4),
+            (self._arrive, 4),
+            (self._cancel, 1),
+            (self._retry, 2),
+            (self._resolve, 2),
+        )
+
+    async def _arrive(self) -> None:
+        """Let something new be posted; sometimes it is a copy of what is there."""
+        async with self.database.transaction() as tx:
+            (row,) = await tx.raw("select channel_id, count(*) as many from item group by channel_id")
+            number = row["many"]
+            copied = self.choices.below(number) if self.choices.chance(0.3) else number
+            posted = _post(self.world, number, copied, reader=self.reader, ids=self.ids)
+            await _write_down(tx, row["channel_id"], [posted], now=self.stage.now())
 
     async def _send(self) -> None:
         items = await self._ids("select id from item order by id")
@@ -128,13 +165,19 @@ class Sharing:
             await actions.send_things(tx, wish, ids=self.ids, now=self.stage.now())
 
     async def _cancel(self) -> None:
-        await self._change("state in ('waiting', 'queued')", actions.cancel_request)
+        for request_id in await self._any("state in ('waiting', 'queued')"):
+            async with self.database.transaction() as tx:
+                await actions.cancel_request(tx, request_id, now=self.stage.now())
 
     async def _retry(self) -> None:
-        await self._change("state in ('failed', 'cancelled')", actions.retry_request)
+        for request_id in await self._any("state in ('failed', 'cancelled')"):
+            await self._note_help(request_id)
+            async with self.database.transaction() as tx:
+                await actions.retry_request(tx, request_id, now=self.stage.now())
 
     async def _resolve(self) -> None:
         for request_id in await self._any("state = 'uncertain'"):
+            await self._note_help(request_id)
             async with self.database.transaction() as tx:
                 (row,) = await tx.raw(
                     "select q.account_name, t.key as target, p.key from send_request q"
@@ -146,10 +189,14 @@ class Sharing:
                 there = group.find(account=row["account_name"], send_key=row["key"])
                 await actions.resolve_request(tx, request_id, arrived=there is not None, now=self.stage.now())
 
-    async def _change(self, where: str, change: Callable[..., Awaitable[object]]) -> None:
-        for request_id in await self._any(where):
-            async with self.database.transaction() as tx:
-                await change(tx, request_id, now=self.stage.now())
+    async def _note_help(self, request_id: UUID) -> None:
+        async with self.database.transaction() as tx:
+            (row,) = await tx.raw(
+                "select q.target_id, encode(i.content_hash, 'hex') as content"
+                " from send_request q join item i on i.id = q.item_id where q.id = $1",
+                [request_id],
+            )
+        self.helped[row["target_id"], row["content"]] += 1
 
     async def _any(self, where: str) -> list[UUID]:
         found = await self._ids(f"select id from send_request where {where} order by id")  # noqa: S608 - our own words
@@ -160,10 +207,20 @@ class Sharing:
             return [row["id"] for row in await tx.raw(sql)]
 
 
-async def check_sharing(world: World, director: Connection) -> list[str]:
+async def check_sharing(world: World, director: Connection, sharing: Sharing) -> list[str]:
     """Return which things arrived more or less often than their requests say, and which never ended."""
     rows = [JudgedRequest(*row) for row in await (await director.execute(REQUESTS.encode())).fetchall()]
-    return [*_check_ends(rows), *_check_arrivals(world, rows)]
+    arrived = _count_arrivals(world, rows)
+    contents = {(row.target, row.file_name): (row.target_id, row.content) for row in rows}
+    by_content: Counter[tuple[UUID, str]] = Counter()
+    for place, times in arrived.items():
+        if place in contents:
+            by_content[contents[place]] += times
+    return [
+        *_check_ends(rows),
+        *_check_arrivals(arrived, rows),
+        *await check_send_rules(director, sharing.rules, by_content, sharing.helped),
+    ]
 
 
 def _check_ends(rows: Sequence[JudgedRequest]) -> Iterator[str]:
@@ -172,8 +229,8 @@ def _check_ends(rows: Sequence[JudgedRequest]) -> Iterator[str]:
             yield f"the request for {row.file_name} to {row.target} is still {row.state}"
 
 
-def _check_arrivals(world: World, rows: Sequence[JudgedRequest]) -> Iterator[str]:
-    """Compare what groups hold with the requests, thing by thing; each request is one message."""
+def _count_arrivals(world: World, rows: Sequence[JudgedRequest]) -> Counter[tuple[str, str]]:
+    """Return how often each group got each thing, by the platform's own log."""
     names = {f"forwarded {STREAM}/{row.message_key}": row.file_name for row in rows}
     arrived: Counter[tuple[str, str]] = Counter()
     for effect in world.log.sends():
@@ -182,6 +239,11 @@ def _check_arrivals(world: World, rows: Sequence[JudgedRequest]) -> Iterator[str
             name = world.uploads[effect.media].name
         if name:
             arrived[effect.place, name] += 1
+    return arrived
+
+
+def _check_arrivals(arrived: Counter[tuple[str, str]], rows: Sequence[JudgedRequest]) -> Iterator[str]:
+    """Compare what groups hold with the requests, thing by thing; each request is one message."""
     sent = Counter((row.target, row.file_name) for row in rows if row.state == "sent")
     doubtful = Counter((row.target, row.file_name) for row in rows if row.delivery == "uncertain")
     for place in {(row.target, row.file_name) for row in rows}:
