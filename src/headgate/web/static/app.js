@@ -2,23 +2,26 @@
 
 /** Keeps "3 min ago" true. The server says what time it was for it when it wrote the page. */
 class RelativeTime extends HTMLElement {
+  /** All that the page shows; one timer serves thousands of them. */
+  static shown = new Set();
+
   connectedCallback() {
     this.time = this.querySelector("time");
     this.ageAtArrival = new Date(this.getAttribute("now")) - new Date(this.time?.dateTime);
     this.arrived = performance.now();
-    this.timer = setInterval(() => this.update(), 10_000);
+    RelativeTime.shown.add(this);
   }
 
   disconnectedCallback() {
-    clearInterval(this.timer);
+    RelativeTime.shown.delete(this);
   }
 
   update() {
     if (!this.time) return;
     const age = this.ageAtArrival + performance.now() - this.arrived;
     const amount = RelativeTime.amount(Math.abs(age) / 1000);
-    if (!amount) this.time.textContent = age >= 0 ? "just now" : "now";
-    else this.time.textContent = age > 0 ? `${amount} ago` : `in ${amount}`;
+    const text = amount ? (age > 0 ? `${amount} ago` : `in ${amount}`) : age >= 0 ? "just now" : "now";
+    if (this.time.textContent !== text) this.time.textContent = text;
   }
 
   static amount(seconds) {
@@ -139,11 +142,12 @@ class SeenEventSource extends EventTarget {
   }
 }
 
+/** Moves to the next row that can be seen; members of closed groups are passed over. */
 function moveRow(step) {
-  const rows = [...document.querySelectorAll("[data-row]")].filter((row) => row.checkVisibility());
+  const rows = [...document.querySelectorAll("[data-row]")];
   const at = rows.indexOf(document.activeElement?.closest("[data-row]"));
-  const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + step, 0), rows.length - 1);
-  rows[next]?.focus();
+  const ahead = step > 0 ? rows.slice(at + 1) : rows.slice(0, at < 0 ? undefined : at).reverse();
+  ahead.find((row) => row.checkVisibility())?.focus();
 }
 
 const keys = {
@@ -163,6 +167,7 @@ function onKey(event) {
 }
 
 customElements.define("relative-time", RelativeTime);
+setInterval(() => RelativeTime.shown.forEach((time) => time.update()), 10_000);
 customElements.define("live-state", LiveState);
 customElements.define("copy-button", CopyButton);
 htmx.createEventSource = (url) => new SeenEventSource(url);

@@ -9,11 +9,17 @@ function rowOf(element) {
   return element?.closest?.("[data-row]");
 }
 
+/** Boxes of selected things. They belong to the bar's form, which knows them without a search through the page. */
+function pickedBoxes() {
+  return [...document.getElementById("selection").elements].filter((box) => box.matches(PICKED));
+}
+
 /** Says how many things are selected, and hides actions that need more of them. */
 function countPicked() {
   const bar = document.getElementById("selection");
   if (!bar) return;
-  const picked = document.querySelectorAll(PICKED).length;
+  const picked = pickedBoxes().length;
+  bar.classList.toggle("is-on", picked > 0);
   document.getElementById("picked").textContent = `${picked} selected`;
   for (const action of bar.querySelectorAll("[data-least]")) action.hidden = picked < Number(action.dataset.least);
 }
@@ -43,7 +49,7 @@ function press(row, selector) {
 function setOpen(row, open) {
   const chevron = row?.closest(".row")?.querySelector("[data-chevron]");
   if (!chevron || chevron.checked === open) return;
-  chevron.checked = open;
+  chevron.click();
   if (!open) row.closest(".row").querySelector("[data-row]").focus();
 }
 
@@ -57,7 +63,7 @@ const libraryKeys = {
 
 function onLibraryKey(event) {
   const row = rowOf(document.activeElement);
-  const act = row?.closest("[data-rows]") && libraryKeys[event.key];
+  const act = row?.closest(".chunk") && libraryKeys[event.key];
   if (!act || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const own = event.target.closest("a, button, summary, input:not([type=checkbox]), select");
   if (own || (event.key === "Enter" && event.target !== row)) return;
@@ -70,13 +76,17 @@ function isBusy(row) {
   return row.dataset.busy || row.querySelector(".inline-form");
 }
 
-/** Rows in sight, or nearly, that nobody works on. */
+function isNear(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > -AROUND_PX && top < innerHeight + AROUND_PX;
+}
+
+/** Rows in sight, or nearly, that nobody works on. Asking a row of a far chunk for its place would lay that out. */
 function rowsInSight() {
-  return [...document.querySelectorAll("[data-rows] > .row[data-version]")]
-    .filter((row) => {
-      const { top, bottom } = row.getBoundingClientRect();
-      return bottom > -AROUND_PX && top < innerHeight + AROUND_PX && !isBusy(row);
-    })
+  return [...document.querySelectorAll(".chunk")]
+    .filter(isNear)
+    .flatMap((chunk) => [...chunk.querySelectorAll(".row[data-version]")])
+    .filter((row) => isNear(row) && !isBusy(row))
     .slice(0, MAX_ASKED);
 }
 

@@ -104,11 +104,12 @@ async def render_library(
 def _ways_on(address: LibraryAddress, shown: ShownList, place: Place) -> Mapping[str, str]:
     """Return the addresses of the pages around, and of what is loaded later."""
     counted = not address.view.search
+    is_start = not (place.after or shown.previous)
     return {
         "next_url": address.at(after=shown.next) if shown.next else "",
         "previous_url": address.at(before=shown.previous) if shown.previous else "",
         "count_url": address.part("/library/count") if counted else "",
-        "new_url": address.part("/library/new", top=shown.top) if shown.top and place.is_first else "",
+        "new_url": address.part("/library/new", top=shown.top) if shown.top and is_start else "",
     }
 
 
