@@ -21,7 +21,7 @@ from headgate.kernel.clock import Clock
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.groups import rules
-from headgate.storage.groups.rules import FreeItem, RuleSweep
+from headgate.storage.groups.rules import OpenItem, RuleSweep
 from headgate.storage.shelf.rule_groups import list_roots
 from headgate.storage.shelf.touched import touch_items
 
@@ -58,9 +58,9 @@ class RuleSweeping:
         """Do the next batch of a rule; wake a successor if more is left."""
         async with job.database.transaction() as tx:
             sweep = await rules.get_sweep(tx, job.key)
-            batch: Sequence[FreeItem] = ()
+            batch: Sequence[OpenItem] = ()
             if sweep is not None and sweep.sweep == "apply":
-                batch = await rules.list_free(tx, after=sweep.sweep_after, limit=BATCH)
+                batch = await rules.list_open(tx, job.key, after=sweep.sweep_after, limit=BATCH)
         matching = await self._matching(sweep, batch) if sweep is not None else []
         async with job.finish() as tx:
             if sweep is None:
@@ -72,13 +72,13 @@ class RuleSweeping:
                 last = batch[-1].id if len(batch) == BATCH else None
             await _advance(tx, job.key, sweep, last)
 
-    async def _matching(self, sweep: RuleSweep, batch: Sequence[FreeItem]) -> list[UUID]:
-        """Return the items whose titles match; other work goes on in between."""
+    async def _matching(self, sweep: RuleSweep, batch: Sequence[OpenItem]) -> list[UUID]:
+        """Return the items to write: those whose titles match, and members, which may match no longer."""
         if sweep.kind == "replies":
             return [item.id for item in batch]
         found: list[UUID] = []
         for place, item in enumerate(batch):
-            if find_shared(sweep.pattern, item.title) is not None:
+            if item.grouped or find_shared(sweep.pattern, item.title) is not None:
                 found.append(item.id)
             if place % _PAUSE_EVERY == 0:
                 await self.clock.sleep(0)

@@ -52,11 +52,12 @@ class RuleSweep:
 
 
 @dataclass(frozen=True)
-class FreeItem:
-    """A visible item in no group."""
+class OpenItem:
+    """A visible item in no group, or in one that the rule has put it into."""
 
     id: UUID
     title: str
+    grouped: bool
 
 
 async def lock_rules(tx: Tx) -> None:
@@ -101,9 +102,9 @@ async def end_sweep(tx: Tx, rule_id: UUID, sweep: RuleSweep) -> None:
     await tx.execute(Q["end_sweep"], id=rule_id, seen=sweep.wake_seq)
 
 
-async def list_free(tx: Tx, *, after: UUID | None, limit: int) -> list[FreeItem]:
-    """Return the next visible items in no group, by id."""
-    return await tx.all(FreeItem, Q["list_free"], after=after, limit=limit)
+async def list_open(tx: Tx, rule_id: UUID, *, after: UUID | None, limit: int) -> list[OpenItem]:
+    """Return the next items that a rule decides about, by id."""
+    return await tx.all(OpenItem, Q["list_open"], rule_id=rule_id, after=after, limit=limit)
 
 
 async def list_untouched(

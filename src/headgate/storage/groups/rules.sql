@@ -55,11 +55,14 @@ update group_rule set sweep_after = %(after)s where id = %(id)s and wake_seq = %
 -- Unless it began anew meanwhile.
 update group_rule set sweep = '', sweep_after = null where id = %(id)s and wake_seq = %(seen)s
 
--- name: list_free
--- The next visible items in no group.
-select id, title from item
-where (%(after)s::uuid is null or id > %(after)s::uuid) and group_id is null and not hidden
-order by id limit %(limit)s
+-- name: list_open
+-- The next visible items that a rule decides about: those in no group, and those that it has put into one.
+select i.id, i.title, i.group_id is not null as grouped from item i
+where (%(after)s::uuid is null or i.id > %(after)s::uuid) and not i.hidden and (
+    i.group_id is null or i.grouped_by = 'rule'
+    and exists (select from item_group g where g.id = i.group_id and g.rule_id = %(rule_id)s)
+)
+order by i.id limit %(limit)s
 
 -- name: list_untouched
 -- Groups of a rule that nobody has named, covered, added to or taken anything out of: the next ones, until they have enough members.

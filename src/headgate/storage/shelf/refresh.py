@@ -7,7 +7,7 @@ computes rows from their members, so that it sees what others have committed unt
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import NamedTuple
@@ -106,7 +106,11 @@ async def refresh(
     others = {item for items in members.values() for item in items} - set(item_ids)
     locked = await _lock_items(tx, item_ids, others)
     known, joined = await _join_albums(tx, members, locked, dissolved)
-    found = await rule_groups.find_groups(tx, [item for item in item_ids if item in locked])
+    rules = await rule_groups.list_active(tx)
+    own = [item for item in item_ids if item in locked]
+    strayed = await rule_groups.leave_strayed(tx, rules, own)
+    locked |= {item: replace(locked[item], group_id=None) for item in strayed.left}
+    found = await rule_groups.find_groups(tx, rules, own)
     others |= found.item_ids - locked.keys()
     locked |= await _lock_items(tx, (), found.item_ids - locked.keys())
     free = {item.id: item.caught_at for item in locked.values() if item.is_free and item.id not in joined}
@@ -116,9 +120,11 @@ async def refresh(
     joined |= joined_rules
     settled = await _settle_contents(tx, [locked[item] for item in item_ids if item in locked])
     group_ids = {item.group_id for item in locked.values() if item.group_id}
-    group_ids |= known | set(joined.values()) | set(groups)
+    left = set(strayed.left.values())
+    group_ids |= known | set(joined.values()) | set(groups) | left
     restored = dissolved - await _lock_groups(tx, group_ids, locked)
     await rule_groups.leave_full(tx, joined_rules)
+    await rule_groups.delete_empty(tx, left)
     large = await _list_large(tx, group_ids - set(groups))
     await _name_albums(tx, [album_group_id(album) for album in members])
     await rule_groups.name_chains(tx, found.groups)
@@ -127,7 +133,8 @@ async def refresh(
     if hashes:
         await tx.value(Q["lock_contents"], hashes=sorted(hashes))
     # Whoever restored a group before this had its lock could not see these items: the job lets them join.
-    late = (others - locked.keys()) | found.busy_items | (set(item_ids) if restored else set[UUID]())
+    late = (others - locked.keys()) | found.busy_items | strayed.busy_items
+    late |= set(item_ids) if restored else set()
     await _queue_rows(tx, late, large)
     await _note_items(tx, {*item_ids, *locked}, groups=group_ids)
     return await tx.column(

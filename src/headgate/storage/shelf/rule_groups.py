@@ -1,13 +1,13 @@
 """Groups that rules make: which items share what a rule looks for, and putting them together.
 
 Part of writing the rows of a transaction (`refresh.py`), after albums: only items in no group join, and never
-what a person has taken out of one.
+what a person has taken out of one. An item that its rule no longer finds leaves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -64,6 +64,21 @@ class RuleFinds:
     @property
     def item_ids(self) -> set[UUID]:
         return {item_id for group in self.groups for item_id in group.item_ids}
+
+
+@dataclass(frozen=True)
+class Strayed:
+    """Items that their rule no longer finds in the group they are in."""
+
+    left: Mapping[UUID, UUID] = field(default_factory=dict[UUID, UUID])
+    """The groups that items have left."""
+    busy_items: frozenset[UUID] = frozenset()
+    """Items of groups that another transaction is putting together."""
+
+
+class _Ruled(NamedTuple):
+    item_id: UUID
+    group_id: UUID
 
 
 class _Titled(NamedTuple):
@@ -136,9 +151,37 @@ class _Joined:
     group_id: UUID
 
 
-async def find_groups(tx: Tx, item_ids: Collection[UUID]) -> RuleFinds:
-    """Return the groups that locked items belong to by the rules that are on, with all who could join."""
-    rules = await tx.all(ActiveRule, Q["list_on"])
+async def list_active(tx: Tx) -> list[ActiveRule]:
+    """Return the rules that are on, the oldest first."""
+    return await tx.all(ActiveRule, Q["list_on"])
+
+
+async def leave_strayed(tx: Tx, rules: Sequence[ActiveRule], item_ids: Collection[UUID]) -> Strayed:
+    """Let locked items leave groups where their rule no longer finds them, unless a person shaped these."""
+    by_title = [rule for rule in rules if rule.kind == "title"]
+    if not by_title or not item_ids:
+        return Strayed()
+    ruled = await tx.all(
+        _Ruled, Q["list_ruled"], item_ids=sorted(item_ids), rule_ids=[rule.id for rule in by_title]
+    )
+    found = await list_titled(tx, by_title, [one.item_id for one in ruled]) if ruled else []
+    belongs = {(one.item_id, one.group_id) for one in found}
+    strays = [one for one in ruled if (one.item_id, one.group_id) not in belongs]
+    mine = await _try_locks(tx, {one.group_id for one in strays})
+    leaving = {one.item_id: one.group_id for one in strays if one.group_id in mine}
+    if leaving:
+        await tx.execute(Q["leave"], item_ids=sorted(leaving))
+    return Strayed(leaving, frozenset(one.item_id for one in strays if one.item_id not in leaving))
+
+
+async def delete_empty(tx: Tx, group_ids: Collection[UUID]) -> None:
+    """Delete locked groups that the last item has left; their rule makes them again if need be."""
+    if group_ids:
+        await tx.execute(Q["delete_empty"], ids=sorted(group_ids))
+
+
+async def find_groups(tx: Tx, rules: Sequence[ActiveRule], item_ids: Collection[UUID]) -> RuleFinds:
+    """Return the groups that locked items belong to by rules, with all who could join."""
     if not rules or not item_ids:
         return RuleFinds()
     titled = await _find_by_title(tx, [rule for rule in rules if rule.kind == "title"], item_ids)

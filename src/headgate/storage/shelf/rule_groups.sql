@@ -9,6 +9,26 @@ from unnest(%(item_ids)s::uuid[]) as t (id)
 join item i on i.id = t.id
 cross join lateral (select l.key from headgate_item_labels(i.id) as l where l.kind = 'creator' limit 1) as l
 
+-- name: list_ruled
+-- Items that rules put into groups which no person has named, covered, added to or taken anything out of.
+select i.id as item_id, i.group_id
+from unnest(%(item_ids)s::uuid[]) as t (id)
+join item i on i.id = t.id and i.grouped_by = 'rule'
+join item_group g on g.id = i.group_id and g.kind = 'rule' and g.rule_id = any(%(rule_ids)s::uuid[])
+where g.name_by = 'automatic'
+  and not exists (select from group_picture p where p.group_id = g.id)
+  and not exists (select from group_exclusion x where x.group_id = g.id)
+  and not exists (select from item o where o.group_id = g.id and o.grouped_by = 'person')
+
+-- name: leave
+-- Locked items whose rule no longer finds them.
+update item set group_id = null, grouped_by = '' where id = any(%(item_ids)s::uuid[])
+
+-- name: delete_empty
+-- Groups of rules without members. Whoever would join one needs the lock that this transaction has.
+delete from item_group g
+where g.id = any(%(ids)s::uuid[]) and g.kind = 'rule' and not exists (select from item i where i.group_id = g.id)
+
 -- name: list_roots
 -- The chains of replies that items are in, each by its first message.
 select distinct s.channel_id, headgate_reply_root(s.channel_id, s.message_key) as root, i.id as item_id
