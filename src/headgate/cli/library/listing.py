@@ -15,7 +15,7 @@ from headgate.catalogue.shelf.listing import (
 )
 from headgate.catalogue.shelf.views import list_views
 from headgate.cli.context import CommandContext, with_database
-from headgate.cli.lookup.channels import get_channel
+from headgate.cli.library.filter_options import FilterOptions, with_filters
 from headgate.cli.lookup.users import UserOption, get_user
 from headgate.cli.lookup.views import find_view
 from headgate.cli.output import AsJson, print_json, print_table
@@ -24,38 +24,6 @@ from headgate.domain.library.shelf_filters import ShelfView, parse_view, read_vi
 from headgate.domain.words.times import relative, size_text
 from headgate.storage.database import Tx
 
-Channels = Annotated[
-    list[str] | None, typer.Option("--channel", metavar="CHANNEL", help="In this channel. Repeatable: any.")
-]
-Topics = Annotated[
-    list[str] | None,
-    typer.Option("--topic", metavar="CHANNEL/KEY", help="In this topic of a channel. Repeatable: any."),
-]
-Creators = Annotated[
-    list[str] | None, typer.Option("--creator", metavar="NAME", help="By this creator. Repeatable: any.")
-]
-Tags = Annotated[
-    list[str] | None, typer.Option("--tag", metavar="NAME", help="With this tag. Repeatable: all of them.")
-]
-Types = Annotated[
-    list[str] | None, typer.Option("--type", metavar="TYPE", help="Of this type: zip, stl. Repeatable: any.")
-]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option("--kind", metavar="KIND", help="Of this kind: package, clip. Repeatable: any."),
-]
-States = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--state", metavar="STATE", help="stored, waiting, partial, listed, dropped. Repeatable: any."
-    ),
-]
-FirstDay = Annotated[str, typer.Option("--from", metavar="DAY", help="From this day on (UTC): 2026-01-31.")]
-LastDay = Annotated[str, typer.Option("--to", metavar="DAY", help="Up to this day, included.")]
-MinSize = Annotated[str, typer.Option("--min-size", metavar="SIZE", help="At least so large: 500 kB, 2 GB.")]
-MaxSize = Annotated[str, typer.Option("--max-size", metavar="SIZE", help="At most so large.")]
-Ungrouped = Annotated[bool, typer.Option("--ungrouped", help="Only what is in no group.")]
-Problems = Annotated[bool, typer.Option("--problems", help="Only what has a problem.")]
 Sort = Annotated[
     str,
     typer.Option("--sort", metavar="ORDER", help="newest, oldest, name, size (largest first) or smallest."),
@@ -66,21 +34,10 @@ SavedName = Annotated[
 ]
 
 
+@with_filters
 def list_library(
     *,
-    channel: Channels = None,
-    topic: Topics = None,
-    creator: Creators = None,
-    tag: Tags = None,
-    of_type: Types = None,
-    kind: Kinds = None,
-    state: States = None,
-    first_day: FirstDay = "",
-    last_day: LastDay = "",
-    min_size: MinSize = "",
-    max_size: MaxSize = "",
-    ungrouped: Ungrouped = False,
-    problems: Problems = False,
+    filters: FilterOptions,
     sort: Sort = "",
     view: SavedName = "",
     user: UserOption = "",
@@ -88,26 +45,11 @@ def list_library(
     as_json: AsJson = False,
 ) -> None:
     """List groups and items; copies are one row. A group is listed if one member matches all filters."""
-    pairs = [
-        *field_pairs("creator", creator),
-        *field_pairs("tag", tag),
-        *field_pairs("type", of_type),
-        *field_pairs("kind", kind),
-        *field_pairs("state", state),
-        ("from", first_day),
-        ("to", last_day),
-        ("min_size", min_size),
-        ("max_size", max_size),
-        *([("ungrouped", "1")] if ungrouped else []),
-        *([("problems", "1")] if problems else []),
-        ("sort", sort),
-    ]
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             saved = await _saved_pairs(tx, view, user=user)
-            places = await channel_pairs(tx, channel, topic)
-            wanted = read_view([*saved, *places, *pairs])
+            wanted = read_view([*saved, *await filters.pairs(tx), ("sort", sort)])
             page = await list_shelf(tx, wanted, limit=limit)
             count = await count_shelf(tx, wanted.filters)
             chips = await describe_view(tx, wanted)
@@ -156,10 +98,6 @@ def _counted(count: ShelfCount, *, shown: int) -> str:
     return f"{shown} of {total}; --limit shows more, --json also prints ids."
 
 
-def field_pairs(name: str, values: list[str] | None) -> list[tuple[str, str]]:
-    return [(name, value) for value in values or []]
-
-
 async def _saved_pairs(tx: Tx, name: str, *, user: str) -> list[tuple[str, str]]:
     if not name:
         return []
@@ -174,17 +112,3 @@ def _without_search(view: ShelfView) -> ShelfView:
             "This view searches for words.", remedy="Search for them.", command="headgate library search"
         )
     return view
-
-
-async def channel_pairs(
-    tx: Tx, channels: list[str] | None, topics: list[str] | None
-) -> list[tuple[str, str]]:
-    """Return channels and topics by their ids, however a person names them."""
-    found = [await get_channel(tx, reference, with_listings=True) for reference in channels or []]
-    pairs = [("channel", str(channel.id)) for channel in found]
-    for reference in topics or []:
-        channel, slash, key = reference.rpartition("/")
-        if not slash:
-            raise UserError(f"{reference!r} is not a topic.", remedy="Write CHANNEL/KEY.", field="topic")
-        pairs.append(("topic", f"{(await get_channel(tx, channel)).id}/{key}"))
-    return pairs

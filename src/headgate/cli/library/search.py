@@ -10,23 +10,7 @@ from headgate.catalogue.search.indexing import get_progress, index_next, start_r
 from headgate.catalogue.search.places import read_place
 from headgate.catalogue.search.searching import Hit, SearchPage, search_library
 from headgate.cli.context import CommandContext, with_database
-from headgate.cli.library.listing import (
-    Channels,
-    Creators,
-    FirstDay,
-    Kinds,
-    LastDay,
-    MaxSize,
-    MinSize,
-    Problems,
-    States,
-    Tags,
-    Topics,
-    Types,
-    Ungrouped,
-    channel_pairs,
-    field_pairs,
-)
+from headgate.cli.library.filter_options import FilterOptions, with_filters
 from headgate.cli.output import AsJson, print_json, print_table
 from headgate.cli.phrases import count_of
 from headgate.domain.library.shelf_filters import read_view
@@ -35,44 +19,20 @@ from headgate.domain.words.match_words import match_text
 from headgate.domain.words.times import exact, relative
 
 
+@with_filters
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORDS…", help="Words, or how they begin.")],
     *,
-    channel: Channels = None,
-    topic: Topics = None,
-    creator: Creators = None,
-    tag: Tags = None,
-    of_type: Types = None,
-    kind: Kinds = None,
-    state: States = None,
-    first_day: FirstDay = "",
-    last_day: LastDay = "",
-    min_size: MinSize = "",
-    max_size: MaxSize = "",
-    ungrouped: Ungrouped = False,
-    problems: Problems = False,
+    filters: FilterOptions,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum rows.")] = 20,
     after: Annotated[str, typer.Option(help="Continue where an earlier search ended.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Search names, captions, creators, tags and the files inside archives."""
-    pairs = [
-        *field_pairs("creator", creator),
-        *field_pairs("tag", tag),
-        *field_pairs("type", of_type),
-        *field_pairs("kind", kind),
-        *field_pairs("state", state),
-        ("from", first_day),
-        ("to", last_day),
-        ("min_size", min_size),
-        ("max_size", max_size),
-        ("ungrouped", "1" if ungrouped else ""),
-        ("problems", "1" if problems else ""),
-    ]
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
-            view = read_view([*await channel_pairs(tx, channel, topic), *pairs])
+            view = read_view(await filters.pairs(tx))
             page = await search_library(
                 tx,
                 typed_text(" ".join(words)),
