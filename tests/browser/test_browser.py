@@ -74,9 +74,29 @@ async def test_the_first_start_makes_the_administrator(live: LiveSite) -> None:
         await page.get_by_label("Name").fill("Grace")
         await page.get_by_label("Password", exact=False).first.fill(PASSWORD)
         await page.get_by_label("Password again").fill(PASSWORD)
-        await page.get_by_role("button", name="Create administrator").click()
+        await page.get_by_role("button", name="Create account").click()
         await expect(page.locator(".bar .menu summary")).to_have_text("Grace")
     assert live.complaints == []
+
+
+async def test_the_first_start_says_what_is_wrong_with_a_password(live: LiveSite) -> None:
+    path = await create_setup_link(live.database)
+    async with live.page() as page:
+        await page.goto(f"{live.url}{path}")
+        for password, again, field, reason in (
+            ("password12345", "password12345", "password", "made of common words"),
+            ("gracehopper12", "gracehopper12", "password", "made of your user name"),
+            (PASSWORD, f"{PASSWORD}!", "again", "passwords differ"),
+        ):
+            await page.get_by_label("Name").fill("Grace Hopper")
+            await page.locator("[name=password]").fill(password)
+            await page.get_by_label("Password again").fill(again)
+            await page.get_by_role("button", name="Create account").click()
+            await expect(page.get_by_role("alert")).to_contain_text(reason)
+            await expect(page.get_by_label("Name")).to_have_value("Grace Hopper")
+            await expect(page.locator(f"[name={field}]")).to_have_attribute("aria-invalid", "true")
+        assert await live.faults_here(page, "set-up") == []
+    assert [text for text in live.complaints if "422" not in text] == []
 
 
 async def test_the_library_fills_by_itself(live: LiveSite) -> None:

@@ -14,7 +14,9 @@ from importlib.resources import files
 MIN_LENGTH = 12
 MAX_LENGTH = 200
 
-_TOO_EASY = "That password is too easy to guess. Several words that do not belong together make a good one."
+_BETTER = "Use three or four words that have nothing to do with each other."
+_TOO_COMMON = f"This password is easy to guess: it is made of common words or patterns. {_BETTER}"
+_OWN_NAME = f"This password is easy to guess: it is made of your user name. {_BETTER}"
 _MIN_DIFFERENT = 5
 _MIN_NAME_PART = 3
 _REPLACEMENTS = str.maketrans("013457@$!", "oieastasi")
@@ -26,13 +28,13 @@ _ROWS = ("abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "0123456789
 def weakness(password: str, *, name: str) -> str | None:
     """Say what is wrong with a new password, if anything."""
     if len(password) < MIN_LENGTH:
-        return f"A password has at least {MIN_LENGTH} characters."
+        return f"This password is too short. Use at least {MIN_LENGTH} characters."
     if len(password) > MAX_LENGTH:
-        return f"A password has at most {MAX_LENGTH} characters."
+        return f"This password is too long. Use at most {MAX_LENGTH} characters."
     text = unicodedata.normalize("NFKC", password).casefold()
-    if len(set(text)) < _MIN_DIFFERENT or _is_made_of(text, _words() | _parts_of(name)):
-        return _TOO_EASY
-    return None
+    if len(set(text)) < _MIN_DIFFERENT or _is_made_of(text, _words()):
+        return _TOO_COMMON
+    return _OWN_NAME if _is_made_of(text, _words() | _parts_of(name)) else None
 
 
 def _is_made_of(text: str, words: frozenset[str]) -> bool:

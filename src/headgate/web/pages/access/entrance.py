@@ -90,13 +90,13 @@ async def make_administrator(
     again: Annotated[str, Form()] = "",
 ) -> Response:
     if problem := differ(password, again):
-        return _setup_page(site, token=token, name=name, problem=problem)
+        return _setup_page(site, token=token, name=name, problem=UserError(problem, field="again"))
     try:
         user = await add_administrator(site.access, token, name=name, password=password)
     except NotFound:
         raise
     except UserError as error:
-        return _setup_page(site, token=token, name=name, problem=str(error))
+        return _setup_page(site, token=token, name=name, problem=error)
     return await _come_in(request, site, user, "/")
 
 
@@ -133,7 +133,7 @@ async def _login_page(site: Site, *, target: str, name: str = "", problem: str =
     )
 
 
-def _setup_page(site: Site, *, token: str, name: str, problem: str = "") -> Response:
+def _setup_page(site: Site, *, token: str, name: str, problem: UserError | None = None) -> Response:
     page = site.renderer.render(
         "setup.html", caller=None, token=token, name=name, problem=problem, shortest_password=MIN_LENGTH
     )
