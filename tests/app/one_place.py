@@ -17,6 +17,7 @@ from uuid import UUID
 from headgate.app.parts import open_parts
 from headgate.app.service import Service, stop_on_signals
 from headgate.connectors.listing_link import ListingLink
+from headgate.connectors.login_steps import LoginAttempt, LoginStep, SignedIn
 from headgate.connectors.protocol import (
     Connector,
     FoundChannel,
@@ -24,8 +25,6 @@ from headgate.connectors.protocol import (
     Link,
     Manifest,
     Memory,
-    Question,
-    SignedIn,
 )
 from headgate.domain.errors import Transient, WorkError
 from headgate.domain.streams.messages import LiveEvent
@@ -142,9 +141,7 @@ class OnePlaceConnector(Connector):
     def manifest(self) -> Manifest:
         return MANIFEST
 
-    async def login(
-        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
-    ) -> Question | SignedIn:
+    async def login(self, attempt: LoginAttempt) -> LoginStep:
         return SignedIn()
 
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None: ...

@@ -8,7 +8,7 @@ from ledger import LOGIN, Ledger
 
 
 def test_no_account_says_what_to_do(ledger: Ledger) -> None:
-    assert "`headgate account add PLATFORM NAME`" in ledger.said("account", "list")
+    assert "`headgate account add PLATFORM`" in ledger.said("account", "list")
 
 
 def test_an_account_is_added_when_its_login_has_succeeded(ledger: Ledger) -> None:
@@ -115,3 +115,35 @@ def test_a_channel_that_its_account_does_not_see_is_shown_as_such(ledger: Ledger
     ledger.follow("attic")
     ledger.rows("update channel set gone_at = $1", ledger.now - timedelta(hours=3))
     assert "not visible, noticed 3 h ago" in " ".join(ledger.said("channel", "list").split())
+
+
+def test_a_qr_code_is_drawn_polled_and_signs_in(ledger: Ledger) -> None:
+    done = ledger.run("account", "add", "simulated", "atlas", "--choose", "qr")
+    assert done.exit_code == 0, done.output
+    assert "Scan this code" in done.stderr
+    assert "▀" in done.stderr
+    assert "simulated://login/atlas/1" in done.stderr
+    assert "atlas is signed in" in done.stdout
+    assert ledger.values("select owner from secret where owner like 'login:%'") == []
+
+
+def test_an_account_without_a_name_gets_the_platforms(ledger: Ledger) -> None:
+    said = ledger.said("account", "add", "simulated", "--answer", "account=atlas", *LOGIN)
+    assert said.startswith("atlas is signed in")
+    assert ledger.values("select name from account") == ["atlas"]
+
+
+def test_a_new_code_replaces_the_first(ledger: Ledger) -> None:
+    arguments = ("account", "add", "simulated", "atlas", "--choose", "resend")
+    assert "the code is wrong" in ledger.refused(*arguments, "--answer", "code=12345")
+    ledger.said(*arguments, "--answer", "code=12346")
+
+
+def test_a_login_that_fails_leaves_nothing_behind(ledger: Ledger) -> None:
+    ledger.refused("account", "add", "simulated", "atlas", "--answer", "code=1")
+    assert ledger.values("select id from account_login") == []
+    assert ledger.values("select owner from secret") == []
+
+
+def test_platforms_without_logins_take_no_accounts(ledger: Ledger) -> None:
+    assert "need no account" in ledger.refused("account", "add", "feeds", "mine")

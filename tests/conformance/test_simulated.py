@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from headgate.connectors.protocol import Link
+from headgate.connectors.login_steps import Shown
+from headgate.connectors.protocol import Connector, Link
 from headgate.domain.errors import (
     Ambiguous,
     AuthFailed,
@@ -27,7 +28,7 @@ from headgate.testing import PRESETS, Profile, SimulatedConnector, VirtualClock,
 from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTest
 from headgate.testing.memory import VolatileMemory
 from headgate.testing.platform import errors as sim
-from headgate.testing.platform.connector import CODE
+from headgate.testing.platform.login import CODE
 
 pytestmark = pytest.mark.once
 
@@ -46,6 +47,22 @@ class SimulatedUnderTest(ConnectorUnderTest):
 
     async def login_answers(self) -> Mapping[str, str]:
         return {"code": CODE}
+
+    async def new_connector(self) -> Connector:
+        return SimulatedConnector(self.world)
+
+    async def answers_after(self, action: str) -> Mapping[str, str]:
+        return {"code": str(int(CODE) + 1)} if action == "resend" else {}
+
+    def shown_after(self) -> str:
+        return "qr"
+
+    async def use_shown(self, shown: Shown) -> None:
+        self.world.scanned_codes.add(shown.value)
+
+    async def let_expire(self, shown: Shown) -> None:
+        assert shown.expires_at is not None
+        self.clock.advance((shown.expires_at - self.clock.now()).total_seconds())
 
     async def open(self) -> None:
         self.link: Link = await self.connector.open(ACCOUNT, {}, VolatileMemory())

@@ -15,7 +15,7 @@ from discord_stage import MovableClock, Stage
 from fetch_bench import FetchBench
 
 from headgate.app.parts import Parts, build_parts
-from headgate.connectors.protocol import SignedIn
+from headgate.connectors.login_steps import LoginAttempt, SignedIn
 from headgate.domain.reminders.recurrence import daily
 from headgate.domain.reminders.windows import DAY_MINUTES, Window
 from headgate.intake.channels.accounts import NewAccount, add_account
@@ -47,7 +47,7 @@ class DiscordBench(FetchBench):
 
     async def sign_in(self) -> None:
         """Sign the bot in as a person does, with its token."""
-        signed_in = await self.stage.connector.login("bot", {}, {"token": self.stage.token})
+        signed_in = await self.stage.connector.login(LoginAttempt(answers={"token": self.stage.token}))
         assert isinstance(signed_in, SignedIn)
         new = NewAccount("discord", "bot", established=True, signed_in=signed_in)
         assert self.data_dir is not None

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Mapping
 
 from mangadex_server import MangaDexServer, Person
 
+from headgate.connectors.login_steps import LoginAttempt, SignedIn
 from headgate.connectors.mangadex import MangaDexConnector
-from headgate.connectors.protocol import Link, SignedIn
+from headgate.connectors.protocol import Link
 from headgate.domain.errors import WorkError
 from headgate.domain.listings.listings import Listed, Swept
 from headgate.kernel.clock import Clock
@@ -30,7 +31,7 @@ def answers_of(person: Person) -> dict[str, str]:
 
 
 async def sign_in(connector: MangaDexConnector, person: Person) -> Mapping[str, str]:
-    signed_in = await connector.login(person.name, {}, answers_of(person))
+    signed_in = await connector.login(LoginAttempt(person.name, answers=answers_of(person)))
     assert isinstance(signed_in, SignedIn)
     return signed_in.secrets
 

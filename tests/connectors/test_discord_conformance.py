@@ -9,8 +9,9 @@ import aiohttp
 import pytest
 from discord_stage import Stage
 
-from headgate.connectors.discord import errors
-from headgate.connectors.protocol import Link, SignedIn
+from headgate.connectors.discord import DiscordConnector, errors
+from headgate.connectors.login_steps import LoginAttempt, SignedIn
+from headgate.connectors.protocol import Connector, Link
 from headgate.domain.errors import (
     Ambiguous,
     AuthFailed,
@@ -37,6 +38,9 @@ class DiscordUnderTest(ConnectorUnderTest):
 
     async def login_answers(self) -> Mapping[str, str]:
         return {"token": self.stage.token}
+
+    async def new_connector(self) -> Connector:
+        return DiscordConnector(self.stage.settings, self.stage.clock)
 
     async def open(self) -> None:
         self.link: Link = await self.stage.open()
@@ -118,7 +122,7 @@ class TestDiscord(ConnectorConformance):
         self, under_test: ConnectorUnderTest
     ) -> None:
         """A bot has no sessions: signing out ends nothing on Discord, and Headgate forgets the token."""
-        secrets = await under_test.connector.login("bot", {}, await under_test.login_answers())
+        secrets = await under_test.connector.login(LoginAttempt(answers=await under_test.login_answers()))
         assert isinstance(secrets, SignedIn)
         for _ in range(2):
             await under_test.connector.logout(under_test.account, secrets.secrets)

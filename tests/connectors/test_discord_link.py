@@ -11,6 +11,7 @@ from discord_edge import Fault
 from discord_stage import Stage
 
 from headgate.connectors.discord import errors
+from headgate.connectors.login_steps import LoginAttempt
 from headgate.connectors.protocol import Link, OutgoingFile, Part
 from headgate.domain.errors import Ambiguous, AuthFailed, Gone, RateLimited, Transient, WorkError
 from headgate.domain.streams.messages import Page, Span
@@ -256,10 +257,10 @@ async def test_a_login_says_what_the_bot_lacks(discord_stage: Stage) -> None:
     stage = discord_stage
     stage.edge.application_flags = 0
     with pytest.raises(errors.SignInRefused, match="MESSAGE CONTENT INTENT") as raised:
-        await stage.connector.login("bot", {}, {"token": stage.token})
+        await stage.connector.login(LoginAttempt(answers={"token": stage.token}))
     assert isinstance(meaning(stage, raised), AuthFailed)
     stage.edge.application_flags = 1 << 18
-    assert await stage.connector.login("bot", {}, {"token": f" Bot {stage.token} "})
+    assert await stage.connector.login(LoginAttempt(answers={"token": f" Bot {stage.token} "}))
 
 
 async def test_a_channel_that_was_deleted_is_gone(discord_stage: Stage, link: Link) -> None:

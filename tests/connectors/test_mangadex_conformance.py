@@ -11,7 +11,7 @@ from mangadex_server import MangaDexServer
 from mangadex_stage import answers_of, connect, sign_in
 
 from headgate.connectors.mangadex import errors as mangadex
-from headgate.connectors.protocol import Link
+from headgate.connectors.protocol import Connector, Link
 from headgate.domain.errors import (
     AuthFailed,
     Gone,
@@ -47,6 +47,9 @@ class MangaDexUnderTest(ConnectorUnderTest):
 
     async def login_answers(self) -> Mapping[str, str]:
         return answers_of(self.person)
+
+    async def new_connector(self) -> Connector:
+        return connect(self.server)
 
     async def settle(self) -> None:
         self.clock.advance(61)

@@ -9,8 +9,9 @@ import pytest
 from mangadex_server import MangaDexServer, Person
 from mangadex_stage import answers_of, error_of, sign_in
 
+from headgate.connectors.login_steps import Ask, LoginAttempt, SignedIn
 from headgate.connectors.mangadex import MangaDexConnector
-from headgate.connectors.protocol import Link, Question, SignedIn
+from headgate.connectors.protocol import Link
 from headgate.domain.errors import AuthFailed, RateLimited, Transient
 from headgate.kernel.clock import VirtualClock
 from headgate.testing.memory import VolatileMemory
@@ -32,19 +33,15 @@ async def link(connector: MangaDexConnector, person: Person) -> AsyncIterator[Li
     await opened.close()
 
 
-async def test_a_login_asks_one_thing_at_a_time_and_hides_what_is_secret(
-    connector: MangaDexConnector, person: Person
-) -> None:
-    given: dict[str, str] = {}
-    asked: list[tuple[str, bool]] = []
-    while isinstance(step := await connector.login(person.name, {}, given), Question):
-        asked.append((step.name, step.secret))
-        given[step.name] = answers_of(person)[step.name]
+async def test_a_login_asks_everything_at_once_and_hides_what_is_secret(connector: MangaDexConnector) -> None:
+    step = await connector.login(LoginAttempt())
+    assert isinstance(step, Ask)
+    asked = [(question.name, question.secret) for question in step.questions]
     assert asked == [("name", False), ("password", True), ("client_id", False), ("client_secret", True)]
 
 
 async def test_the_password_is_not_kept(connector: MangaDexConnector, person: Person) -> None:
-    signed_in = await connector.login(person.name, {}, answers_of(person))
+    signed_in = await connector.login(LoginAttempt(answers=answers_of(person)))
     assert isinstance(signed_in, SignedIn)
     assert set(signed_in.secrets) == {"client_id", "client_secret", "refresh_token"}
     assert person.password not in signed_in.secrets.values()
@@ -54,7 +51,8 @@ async def test_the_password_is_not_kept(connector: MangaDexConnector, person: Pe
 async def test_any_wrong_answer_fails_the_login(
     connector: MangaDexConnector, person: Person, wrong: str
 ) -> None:
-    error = await error_of(connector, connector.login("reader", {}, {**answers_of(person), wrong: "x"}))
+    answers = {**answers_of(person), wrong: "x"}
+    error = await error_of(connector, connector.login(LoginAttempt(answers=answers)))
     assert type(error) is AuthFailed
     assert "MangaDex refuses the sign-in: Invalid" in str(error)
 

@@ -160,6 +160,7 @@ class Service:
             rules=self.parts.rules,
             slots=self.parts.settings.outflow.fire_concurrency,
             group_concurrency=self.parts.settings.outflow.group_concurrency,
+            discover_every_s=self.parts.settings.intake.discover_every_s,
         )
 
 

@@ -11,6 +11,8 @@ from headgate.cli.context import CommandContext
 from headgate.connectors.protocol import Connector
 from headgate.domain.errors import Elsewhere, UserError
 from headgate.domain.pacing import LanePlan
+from headgate.intake.channels.logins import Logins
+from headgate.kernel.clock import RealClock
 from headgate.lanes import Lanes, plan_lanes
 from headgate.lanes.links import Links
 
@@ -39,6 +41,18 @@ def connector_of(context: CommandContext, platform: str) -> Connector:
             command="" if known else "headgate demo",
         )
     return connectors[platform]
+
+
+def logins_of(context: CommandContext) -> Logins:
+    """Return who signs accounts in on this database."""
+    return Logins(
+        connectors_of(context),
+        context.database,
+        context.settings.data.dir,
+        context.ids,
+        context.clock,
+        RealClock(),
+    )
 
 
 @asynccontextmanager

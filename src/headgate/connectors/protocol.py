@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
 
+from headgate.connectors.login_steps import LoginAttempt, LoginStep
 from headgate.domain.errors import WorkError
 from headgate.domain.listings.listings import Listed, Swept
 from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
@@ -81,8 +82,8 @@ class Manifest:
     upload_max_bytes: int = 50_000_000
     """The largest file that the platform takes in one upload; larger ones are sent in pieces."""
     lanes: Mapping[CallKind, LaneDefault] = field(default_factory=dict[CallKind, LaneDefault])
-    settings: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Names and descriptions of the account settings that the connector needs."""
+    signs_in: bool = True
+    """People sign accounts in; otherwise its accounts need no login and are made when they are needed."""
 
 
 @dataclass(frozen=True)
@@ -146,25 +147,6 @@ class Sent:
     key: str
     """Its identity in the target; empty where the platform only refused a repeat."""
     sent_at: datetime
-
-
-@dataclass(frozen=True)
-class Question:
-    """What a login needs to know next, to be put to a person."""
-
-    name: str
-    prompt: str
-    secret: bool = False
-    """Not to be shown while it is typed."""
-    choices: tuple[str, ...] = ()
-    """The only answers there are; empty where any text may be one."""
-
-
-@dataclass(frozen=True)
-class SignedIn:
-    """A login has succeeded; the secrets are what opens the account from now on."""
-
-    secrets: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Memory(Protocol):
@@ -294,13 +276,11 @@ class Connector(Protocol):
     @property
     def manifest(self) -> Manifest: ...
 
-    async def login(
-        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
-    ) -> Question | SignedIn:
-        """Go one step on with a login: ask for what is missing, or return what is to be stored.
+    async def login(self, attempt: LoginAttempt) -> LoginStep:
+        """Take one step of a login: ask, wait, show something, or return what opens the account.
 
-        `secrets` are those of an earlier login, `answers` all that were given so far, by the names of their
-        questions. A wrong answer is an error that classifies as `AuthFailed`.
+        Without answers, state and action it is the first step. A wrong answer is an error that classifies as
+        `AuthFailed`; the person may then answer the same question again, with the state of before.
         """
         ...
 

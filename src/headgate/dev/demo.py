@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +12,6 @@ from headgate.kernel.settings import load_settings
 
 if TYPE_CHECKING:
     from headgate.app.parts import Parts
-    from headgate.connectors.protocol import Connector
     from headgate.kernel.settings import Settings
 
 
@@ -58,6 +56,7 @@ def _remove_demo(settings: Settings) -> None:
 
 async def _serve_demo(settings: Settings) -> None:
     from headgate.access.links import create_entry_link
+    from headgate.app.connectors import load_connectors
     from headgate.app.parts import open_parts
     from headgate.app.product_time import anchored_clock, start_quick_time
     from headgate.app.server import open_server
@@ -81,7 +80,7 @@ async def _serve_demo(settings: Settings) -> None:
         anchor = await start_quick_time(url, speed=settings.demo.speed)
         clock = anchored_clock(anchor)
         world = build_demo_world(settings.demo.seed, clock, opened_at=anchor.opened_at)
-        connectors: Mapping[str, Connector] = {"simulated": SimulatedConnector(world)}
+        connectors = {**load_connectors(settings), "simulated": SimulatedConnector(world)}
         async with open_parts(settings, url, clock=clock, connectors=connectors) as parts:
             await _follow_everything(parts)
             await plan_reminders(parts)

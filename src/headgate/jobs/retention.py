@@ -10,6 +10,7 @@ from headgate.jobs.kinds import Kind, Kinds
 from headgate.kernel.clock import Clock, RealClock
 from headgate.kernel.settings import JobsSettings
 from headgate.storage.access import login_attempts
+from headgate.storage.channels import account_logins
 from headgate.storage.database import Tx
 from headgate.storage.jobs import engine
 from headgate.storage.lanes import lanes
@@ -41,5 +42,6 @@ def retention_kind(
         await media.delete_unused(tx, before=now - KEEP_UNUSED_MEDIA)
         forget_before = real.now() - login_attempts.FORGET_AFTER
         await login_attempts.delete_old_attempts(tx, forget_before=forget_before)
+        await account_logins.delete_expired_logins(tx, now=real.now())
 
     return recurring("retention", "*/5 * * * *", prune, clock)

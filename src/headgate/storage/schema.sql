@@ -832,6 +832,21 @@ CREATE TABLE account_hold (
     CONSTRAINT account_hold_pkey PRIMARY KEY (account_id)
 );
 
+CREATE TABLE account_login (
+    id uuid NOT NULL,
+    platform text NOT NULL,
+    name text NOT NULL DEFAULT ''::text,
+    established boolean NOT NULL DEFAULT false,
+    account_id uuid,
+    signed_in boolean NOT NULL DEFAULT false,
+    ask_at timestamp with time zone NOT NULL,
+    claim uuid,
+    claimed_until timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT account_login_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE,
+    CONSTRAINT account_login_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE account_memory (
     account_id uuid NOT NULL,
     name text NOT NULL,

@@ -16,6 +16,8 @@ from headgate.domain.errors import Elsewhere
 from headgate.domain.pacing import LanePlan
 from headgate.domain.streams.schedule_knobs import IntakeKnobs
 from headgate.ingest.inspecting.reader import ContentReader
+from headgate.intake.channels.choosing import ChannelChoice
+from headgate.intake.channels.logins import Logins
 from headgate.intake.channels.rules import RulesCache
 from headgate.intake.listings.sources import ListingSources
 from headgate.kernel.clock import Clock, RealClock
@@ -71,6 +73,8 @@ class WebParts:
     """Groups that an account sends to at once, where its own setting does not say."""
     rules: RulesCache = field(default_factory=lambda: RulesCache(IntakeKnobs(), RealClock()))
     """Tells how often channels are looked at."""
+    discover_every_s: float | None = None
+    """How often an account's channels are listed again; None: as its connector says."""
     real_clock: Clock = field(default_factory=RealClock)
     """Sign-ins, tokens and waits protect real things: they follow real time also in a fast demo."""
 
@@ -102,6 +106,19 @@ class Site:
         """Who finds listings and follows them."""
         parts = self.parts
         return ListingSources(parts.links, parts.database, parts.clock, parts.ids)
+
+    @property
+    def logins(self) -> Logins:
+        """Who signs accounts in."""
+        parts = self.parts
+        connectors = parts.links.connectors
+        return Logins(connectors, parts.database, parts.data_dir, parts.ids, parts.clock, parts.real_clock)
+
+    @property
+    def choice(self) -> ChannelChoice:
+        """Who lists what accounts see, and follows it."""
+        parts = self.parts
+        return ChannelChoice(parts.links, parts.database, parts.ids, parts.clock, parts.discover_every_s)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Tx, None]:

@@ -13,9 +13,10 @@ from matrix_stage import ACCOUNT, Stage
 
 from headgate.app.parts import Parts, open_parts
 from headgate.app.service import Service
+from headgate.connectors.login_steps import SignedIn
 from headgate.connectors.matrix import MatrixConnector
 from headgate.connectors.matrix.manifest import MANIFEST
-from headgate.connectors.protocol import CallKind, LaneDefault, Manifest, SignedIn
+from headgate.connectors.protocol import CallKind, LaneDefault, Manifest
 from headgate.domain.reminders.recurrence import daily
 from headgate.domain.reminders.windows import DAY_MINUTES, Window
 from headgate.intake.channels import accounts

@@ -11,8 +11,9 @@ from matrix_door import Door, door_to
 from matrix_people import Person
 from synapse_server import BRIDGE, BRIDGE_TOKEN, Synapse
 
+from headgate.connectors.login_steps import LoginAttempt, SignedIn
 from headgate.connectors.matrix import MatrixConnector
-from headgate.connectors.protocol import Link, SignedIn
+from headgate.connectors.protocol import Link
 from headgate.kernel.clock import RealClock
 from headgate.kernel.connector_settings import MatrixSettings
 from headgate.testing.memory import VolatileMemory
@@ -37,11 +38,14 @@ class Stage:
 
     def answers(self, **changes: str) -> dict[str, str]:
         """Return what a person answers at the sign-in."""
-        given = {"method": "password", "invitations": "no", "rooms": "-"}
+        given = {"invitations": "no", "rooms": ""}
         return {**given, "user": self.account.name, "password": PASSWORD, **changes}
 
-    async def sign_in(self, secrets: Mapping[str, str] | None = None, **changes: str) -> dict[str, str]:
-        step = await self.connector.login(ACCOUNT, secrets or {}, self.answers(**changes))
+    async def sign_in(
+        self, secrets: Mapping[str, str] | None = None, *, method: str = "password", **changes: str
+    ) -> dict[str, str]:
+        attempt = LoginAttempt(ACCOUNT, secrets or {}, self.answers(**changes), state=method)
+        step = await self.connector.login(attempt)
         assert isinstance(step, SignedIn)
         return dict(step.secrets)
 

@@ -8,9 +8,9 @@ import aiohttp
 import pytest
 from matrix_stage import ACCOUNT, Stage
 
-from headgate.connectors.matrix import errors
+from headgate.connectors.matrix import MatrixConnector, errors
 from headgate.connectors.matrix.errors import Refused
-from headgate.connectors.protocol import Link
+from headgate.connectors.protocol import Connector, Link
 from headgate.domain.errors import (
     Ambiguous,
     AuthFailed,
@@ -46,6 +46,9 @@ class MatrixUnderTest(ConnectorUnderTest):
 
     async def login_answers(self) -> Mapping[str, str]:
         return self.stage.answers()
+
+    async def new_connector(self) -> Connector:
+        return MatrixConnector(self.stage.connector.settings, RealClock())
 
     async def make_stream(self, count: int) -> str:
         room = await self.stage.make_room()

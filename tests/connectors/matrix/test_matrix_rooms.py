@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from matrix_stage import ACCOUNT, Stage
+from matrix_stage import Stage
 
+from headgate.connectors.login_steps import Ask, LoginAttempt
 from headgate.connectors.matrix import MatrixConnector
-from headgate.connectors.protocol import FoundChannel, Link, Part, Question
+from headgate.connectors.protocol import FoundChannel, Link, Part
 from headgate.domain.errors import AuthFailed, Restricted
 from headgate.domain.streams.messages import Head, LiveEvent, Span
 from headgate.kernel.clock import RealClock
@@ -33,14 +34,18 @@ async def hear(link: Link, count: int) -> list[LiveEvent]:
     return events
 
 
+async def asked_by(connector: MatrixConnector, *, action: str = "") -> list[str]:
+    step = await connector.login(LoginAttempt(action=action))
+    assert isinstance(step, Ask)
+    return [question.name for question in step.questions]
+
+
 async def test_the_homeserver_is_asked_for_unless_a_setting_names_it(stage: Stage) -> None:
     connector = MatrixConnector(MatrixSettings(), RealClock())
-    step = await connector.login(ACCOUNT, {}, {})
-    assert isinstance(step, Question)
-    assert step.name == "homeserver"
-    step = await stage.connector.login(ACCOUNT, {}, {})
-    assert isinstance(step, Question)
-    assert step.name == "method"
+    wishes = ["rooms", "invitations"]
+    assert await asked_by(connector) == ["homeserver", "user", "password", *wishes]
+    assert await asked_by(stage.connector) == ["user", "password", *wishes]
+    assert await asked_by(stage.connector, action="token") == ["token", *wishes]
 
 
 async def test_a_token_signs_in_as_its_owner(stage: Stage) -> None:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
+from headgate.cli.account.login_steps import Prepared, finish_login
 from headgate.cli.account.pace import pace
-from headgate.cli.connectors import connector_of
+from headgate.cli.connectors import connector_of, logins_of
 from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import AccountArgument, get_account
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
 from headgate.cli.phrases import count_of
-from headgate.connectors.protocol import Question
 from headgate.domain.errors import UserError
 from headgate.domain.words.states import state_text
 from headgate.domain.words.times import relative
 from headgate.intake.channels import accounts
 from headgate.intake.channels.accounts import NewAccount
+from headgate.intake.channels.logins import Login, Logins, LoginWish
 from headgate.outflow.reminders.targets import name_some
 from headgate.storage.channels.requests import HandedOver
 from headgate.storage.lanes.account_overview import AccountLine, list_account_lines
@@ -38,35 +38,59 @@ Answers = Annotated[
     typer.Option("--answer", metavar="NAME=VALUE", help="Answer a login question in advance."),
 ]
 
+Actions = Annotated[
+    list[str] | None,
+    typer.Option("--choose", metavar="NAME", help="Choose another way that a login step offers."),
+]
+
 
 @app.command()
 def add(
     platform: Annotated[str, typer.Argument(metavar="PLATFORM", help="Platform of the account.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Phone number or user name on the platform.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Your name for the account; default: the platform's.")
+    ] = "",
     *,
     established: Annotated[
         bool, typer.Option("--established", help="An account in long use: no slow start.")
     ] = False,
     no_login: Annotated[bool, typer.Option("--no-login", help="Sign in later.")] = False,
     answer: Answers = None,
+    choose: Actions = None,
 ) -> None:
     """Add an account and sign it in."""
-    answers = _parse(answer)
+    prepared = Prepared(_parse(answer), choose or [])
 
     async def insert(context: CommandContext) -> None:
-        connector = connector_of(context, platform)
-        signed_in = None if no_login else await accounts.log_in(connector, name, {}, _answerer(answers))
-        new = NewAccount(platform, name, established, signed_in)
-        async with context.database.transaction() as tx:
-            await accounts.add_account(
-                tx, new, data_dir=context.settings.data.dir, ids=context.ids, now=context.clock.now()
-            )
-        if signed_in is None:
-            typer.echo(f"{name} is added; `headgate account login {name}` signs it in.")
-        else:
-            typer.echo(f"{name} is signed in; `headgate channel add {name}` lists what it sees.")
+        if no_login:
+            await _add_signed_out(context, NewAccount(platform, name, established))
+            return
+        logins = logins_of(context)
+        login = await logins.begin(LoginWish(platform, name, established))
+        login = await _finish(logins, login, prepared)
+        typer.echo(f"{login.name} is signed in; `headgate channel add {login.name}` lists what it sees.")
 
     with_database(insert)
+
+
+async def _add_signed_out(context: CommandContext, new: NewAccount) -> None:
+    connector_of(context, new.platform)
+    if not new.name:
+        raise UserError("Without a login the account needs a name.", remedy="Write it after the platform.")
+    async with context.database.transaction() as tx:
+        await accounts.add_account(
+            tx, new, data_dir=context.settings.data.dir, ids=context.ids, now=context.clock.now()
+        )
+    typer.echo(f"{new.name} is added; `headgate account login {new.name}` signs it in.")
+
+
+async def _finish(logins: Logins, login: Login, prepared: Prepared) -> Login:
+    """Take a login to its end; one that fails here is not left behind."""
+    try:
+        return await finish_login(logins, login, prepared)
+    except UserError:
+        await logins.cancel(login.id)
+        raise
 
 
 @app.command("list")
@@ -103,22 +127,17 @@ def discover_now(account: AccountArgument) -> None:
 
 
 @app.command()
-def login(account: AccountArgument, *, answer: Answers = None) -> None:
+def login(account: AccountArgument, *, answer: Answers = None, choose: Actions = None) -> None:
     """Sign an account in and check its channels."""
-    answers = _parse(answer)
+    prepared = Prepared(_parse(answer), choose or [])
 
     async def sign_in(context: CommandContext) -> None:
-        data_dir = context.settings.data.dir
         async with context.database.transaction() as tx:
             known = await get_account(tx, account)
-            secrets = await accounts.read_secrets(tx, known.id, data_dir=data_dir)
-        connector = connector_of(context, known.platform)
-        signed_in = await accounts.log_in(connector, known.name, secrets, _answerer(answers))
-        async with context.database.transaction() as tx:
-            woken = await accounts.sign_in(
-                tx, known.id, signed_in.secrets, data_dir=data_dir, now=context.clock.now()
-            )
-        looked = f"; {count_of(woken, 'channel is', 'channels are')} checked now" if woken else ""
+        logins = logins_of(context)
+        done = await logins.begin(LoginWish(known.platform, account=known))
+        done = await _finish(logins, done, prepared)
+        looked = f"; {count_of(done.woken, 'channel is', 'channels are')} checked now" if done.woken else ""
         typer.echo(f"{known.name} is signed in{looked}.")
 
     with_database(sign_in)
@@ -177,25 +196,6 @@ def _handed_over(done: HandedOver, left: tuple[str, str]) -> str:
     )
 
 
-def _answerer(answers: Mapping[str, str]) -> Callable[[Question], str]:
-    """Return who answers a login: what was given beforehand, or else the person."""
-    return lambda question: answers[question.name] if question.name in answers else _prompt(question)
-
-
-def _prompt(question: Question) -> str:
-    if not sys.stdin.isatty():
-        raise UserError(
-            f"The login asks for {question.name!r} ({question.prompt}), and there is no terminal to ask on.",
-            remedy=f"Give it with --answer {question.name}=VALUE.",
-        )
-    while True:
-        choices = f" [{', '.join(question.choices)}]" if question.choices else ""
-        typed: str = typer.prompt(f"{question.prompt}{choices}", hide_input=question.secret, err=True)
-        if not question.choices or typed in question.choices:
-            return typed
-        typer.echo(f"Take one of {', '.join(question.choices)}.", err=True)
-
-
 def _parse(answers: Sequence[str] | None) -> dict[str, str]:
     pairs = [answer.partition("=") for answer in answers or []]
     if wrong := [name for name, sign, _ in pairs if not sign or not name]:
@@ -218,7 +218,7 @@ def _print_accounts(lines: Sequence[AccountLine]) -> None:
             )
             for account in lines
         ],
-        empty="There are no accounts yet: `headgate account add PLATFORM NAME` adds one.",
+        empty="There are no accounts yet: `headgate account add PLATFORM` adds one.",
         numeric=["reads", "stands by"],
     )
 

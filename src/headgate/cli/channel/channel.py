@@ -14,14 +14,13 @@ from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import AccountArgument, ChannelArgument, get_account, get_channel
 from headgate.cli.output import AsJson, Yes, confirm, print_json
 from headgate.cli.phrases import count_of
-from headgate.domain.errors import UserError, WorkError
+from headgate.domain.errors import UserError
 from headgate.domain.streams.channel_settings import FetchWhat
 from headgate.domain.words.fields import plain_fields
-from headgate.intake.channels import discovery, requests
-from headgate.intake.channels.settings import SettingsLayer, change_settings, switch_topic
-from headgate.lanes.links import AccountRef
+from headgate.intake.channels import requests
+from headgate.intake.channels.choosing import ChannelChoice
+from headgate.intake.channels.settings import switch_topic
 from headgate.storage.channels.channel_overview import FIRST, list_channels
-from headgate.storage.channels.following import list_followed
 from headgate.storage.channels.requests import ScanWish, count_holdings, list_family
 from headgate.storage.streams.explain import explain_stream, list_topics
 
@@ -62,41 +61,23 @@ def add(
     async def follow(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             known = await get_account(tx, account)
-        reference = AccountRef(known.id, known.platform, known.name, known.established, known.sign_in)
         async with open_links(context) as links:
-            try:
-                found = await discovery.discover(links, reference)
-            except WorkError as error:
-                raise UserError(
-                    f"The channels of {known.name} cannot be listed: {error}.",
-                    command="headgate account list",
-                ) from error
-            home = discovery.home_of(links, reference)
-        async with context.database.transaction() as tx:
+            every_s = context.settings.intake.discover_every_s
+            choice = ChannelChoice(links, context.database, context.ids, context.clock, every_s)
             if not keys and not every:
-                followed = await list_followed(tx, [one.key for one in found], home)
-                channel_tables.print_found(found, followed, account=known.name, as_json=as_json)
+                visible = await choice.list_visible(known)
+                channel_tables.print_found(
+                    visible.channels, visible.followed, account=known.name, as_json=as_json
+                )
                 return
-            chosen = found if every else discovery.choose(found, keys or [])
-            done = await discovery.follow_chosen(
-                tx,
-                chosen,
-                home,
-                links,
-                among=found,
-                ids=context.ids,
-                now=context.clock.now(),
-                every_s=context.settings.intake.discover_every_s,
-            )
-            if fetch is not None:
-                for channel_id in done.streams:
-                    layer = SettingsLayer(channel_id)
-                    await change_settings(tx, layer, {"fetch": fetch}, now=context.clock.now())
+            chosen = await choice.follow(known, None if every else keys, fetch=fetch)
+        done = chosen.followed
+        async with context.database.transaction() as tx:
             downloads = await describe_downloads(tx, done.streams[:1])
         if as_json:
             print_json(done)
         else:
-            channel_tables.print_followed(done, chosen, account=known.name, downloads=downloads)
+            channel_tables.print_followed(done, chosen.channels, account=known.name, downloads=downloads)
 
     with_database(follow)
 

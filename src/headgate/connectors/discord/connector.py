@@ -16,14 +16,18 @@ from headgate.connectors.discord.errors import (
 from headgate.connectors.discord.link import DiscordLink
 from headgate.connectors.discord.manifest import MANIFEST
 from headgate.connectors.discord.rest import Api
-from headgate.connectors.discord.shapes import as_shape, flag_in, id_in, number_in
-from headgate.connectors.protocol import Connector, Link, Manifest, Memory, Question, SignedIn
+from headgate.connectors.discord.shapes import Shape, as_shape, flag_in, id_in, number_in, text_in
+from headgate.connectors.login_steps import Ask, LoginAttempt, LoginStep, Question, SignedIn
+from headgate.connectors.protocol import Connector, Link, Manifest, Memory
 from headgate.domain.errors import WorkError
 from headgate.kernel.clock import Clock
 from headgate.kernel.connector_settings import DiscordSettings
 
 _TOKEN = Question(
-    "token", "Token of the bot (discord.com/developers/applications, Bot, Reset Token)", secret=True
+    "token",
+    "Token of the bot",
+    secret=True,
+    hint="On discord.com/developers/applications choose the application, then Bot, then Reset Token.",
 )
 _MAY_READ_CONTENT = 1 << 18 | 1 << 19
 """The message content intent: approved by Discord, or switched on for a bot in few servers."""
@@ -40,15 +44,13 @@ class DiscordConnector(Connector):
     def manifest(self) -> Manifest:
         return MANIFEST
 
-    async def login(
-        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
-    ) -> Question | SignedIn:
-        if "token" not in answers:
-            return _TOKEN
-        token = answers["token"].strip().removeprefix("Bot ").strip()
+    async def login(self, attempt: LoginAttempt) -> LoginStep:
+        if "token" not in attempt.answers:
+            return Ask((_TOKEN,))
+        token = attempt.answers["token"].strip().removeprefix("Bot ").strip()
         async with aiohttp.ClientSession() as http:
-            me = await self._check(self._api(http, token))
-        return SignedIn({"token": token, "user_id": str(me)})
+            bot = await self._check(self._api(http, token))
+        return SignedIn({"token": token, "user_id": str(id_in(bot))}, account=text_in(bot, "username"))
 
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
         """Nothing ends on Discord: a bot's token is good until it is reset in the developer portal."""
@@ -65,8 +67,8 @@ class DiscordConnector(Connector):
     def classify(self, error: BaseException) -> WorkError:
         return classify(error)
 
-    async def _check(self, api: Api) -> int:
-        """Return who the token is of; refuse what is no bot, or cannot read what people write."""
+    async def _check(self, api: Api) -> Shape:
+        """Return whose token it is; refuse what is no bot, or cannot read what people write."""
         user = as_shape(await api.get("/users/@me"))
         if not flag_in(user, "bot"):
             raise SignInRefused("This is the token of a person; Discord allows only bots to be automated")
@@ -74,10 +76,10 @@ class DiscordConnector(Connector):
             application = as_shape(await api.get("/applications/@me"))
         except (NotThere, ApiRefused):
             # Compatible servers may have neither applications nor intents.
-            return id_in(user)
+            return user
         if not number_in(application, "flags") & _MAY_READ_CONTENT:
             raise SignInRefused(NO_CONTENT_INTENT)
-        return id_in(user)
+        return user
 
     def _api(self, http: aiohttp.ClientSession, token: str) -> Api:
         return Api(self._settings.api, http, token=token, timeout_s=self._settings.timeout_s)

@@ -13,7 +13,8 @@ from headgate.connectors.feeds.addresses import parse_address
 from headgate.connectors.feeds.answers import classify
 from headgate.connectors.feeds.fetching import FeedBounds, Fetcher
 from headgate.connectors.feeds.link import FeedsLink
-from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest, Memory, Question, SignedIn
+from headgate.connectors.login_steps import LoginAttempt, LoginStep, SignedIn
+from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest, Memory
 from headgate.domain.errors import WorkError
 from headgate.kernel.clock import Clock
 
@@ -24,6 +25,7 @@ MANIFEST = Manifest(
     title="Feeds (RSS, Atom, JSON Feed)",
     capabilities=frozenset({"listings", "find", "anonymous"}),
     licence="MIT; feedparser is BSD-2-Clause, httpx BSD-3-Clause",
+    signs_in=False,
 )
 
 
@@ -43,9 +45,7 @@ class FeedsConnector(Connector):
     def manifest(self) -> Manifest:
         return self._manifest
 
-    async def login(
-        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
-    ) -> Question | SignedIn:
+    async def login(self, attempt: LoginAttempt) -> LoginStep:
         return SignedIn()
 
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:

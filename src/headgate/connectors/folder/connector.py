@@ -7,7 +7,8 @@ from pathlib import Path
 
 from headgate.connectors.folder.errors import classify
 from headgate.connectors.folder.link import MAX_PAGE, FolderLink
-from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest, Memory, Question, SignedIn
+from headgate.connectors.login_steps import LoginAttempt, LoginStep, SignedIn
+from headgate.connectors.protocol import Connector, LaneDefault, Link, Manifest, Memory
 from headgate.domain.errors import WorkError
 from headgate.domain.library.places import IN_PLACE
 from headgate.kernel.clock import Clock
@@ -25,6 +26,7 @@ MANIFEST = Manifest(
     heads_per_call=4,
     edit_window_s=0.0,
     page_size=MAX_PAGE,
+    signs_in=False,
     lanes={"heads": _UNPACED, "read": _UNPACED, "download": _UNPACED},
 )
 
@@ -41,9 +43,7 @@ class FolderConnector(Connector):
     def manifest(self) -> Manifest:
         return MANIFEST
 
-    async def login(
-        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
-    ) -> Question | SignedIn:
+    async def login(self, attempt: LoginAttempt) -> LoginStep:
         return SignedIn()
 
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:

@@ -10,22 +10,27 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from headgate.connectors.login_steps import Ask, LoginAttempt, LoginStep, Question, SignedIn
 from headgate.connectors.mangadex.answers import new_client
 from headgate.connectors.mangadex.errors import SignInRefused, classify
 from headgate.connectors.mangadex.http import Api
 from headgate.connectors.mangadex.link import MangaDexLink, leads_to_site
 from headgate.connectors.mangadex.manifest import MANIFEST
 from headgate.connectors.mangadex.tokens import SECRETS, TokenEndpoint, Tokens
-from headgate.connectors.protocol import Connector, Link, Manifest, Memory, Question, SignedIn
+from headgate.connectors.protocol import Connector, Link, Manifest, Memory
 from headgate.domain.errors import WorkError
 from headgate.kernel.clock import Clock
 from headgate.kernel.connector_settings import MangaDexSettings
 
 _QUESTIONS = (
     Question("name", "Your name on MangaDex"),
-    Question("password", "Your password on MangaDex; it is not kept", secret=True),
-    Question("client_id", "Client id of your personal API client (mangadex.org/settings, API Clients)"),
-    Question("client_secret", "Its client secret (Get Secret)", secret=True),
+    Question("password", "Your password on MangaDex", secret=True, hint="It is not stored."),
+    Question(
+        "client_id",
+        "Client id of your personal API client",
+        hint="Create one on mangadex.org/settings, under API Clients.",
+    ),
+    Question("client_secret", "Its client secret", secret=True, hint="Get Secret shows it there."),
 )
 
 
@@ -40,12 +45,10 @@ class MangaDexConnector(Connector):
     def manifest(self) -> Manifest:
         return MANIFEST
 
-    async def login(
-        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
-    ) -> Question | SignedIn:
-        for question in _QUESTIONS:
-            if question.name not in answers:
-                return question
+    async def login(self, attempt: LoginAttempt) -> LoginStep:
+        answers = attempt.answers
+        if any(question.name not in answers for question in _QUESTIONS):
+            return Ask(_QUESTIONS)
         async with self._door() as door:
             granted = await door.sign_in(
                 name=answers["name"].strip(),
@@ -56,7 +59,7 @@ class MangaDexConnector(Connector):
         if not granted.refresh:
             raise SignInRefused("MangaDex gave no token to renew the sign-in with; check the API client")
         kept = (answers["client_id"].strip(), answers["client_secret"].strip(), granted.refresh)
-        return SignedIn(dict(zip(SECRETS, kept, strict=True)))
+        return SignedIn(dict(zip(SECRETS, kept, strict=True)), account=answers["name"].strip())
 
     def owns(self, address: str) -> bool:
         return leads_to_site(address, self._settings.site)

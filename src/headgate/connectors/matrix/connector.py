@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from headgate.connectors.login_steps import LoginAttempt, LoginStep
 from headgate.connectors.matrix.errors import NotSignedIn, classify
 from headgate.connectors.matrix.http import Homeserver
 from headgate.connectors.matrix.link import MatrixAccount, MatrixLink
 from headgate.connectors.matrix.login import log_in, log_out
 from headgate.connectors.matrix.manifest import MANIFEST
-from headgate.connectors.protocol import Connector, Link, Manifest, Memory, Question, SignedIn
+from headgate.connectors.protocol import Connector, Link, Manifest, Memory
 from headgate.domain.errors import WorkError
 from headgate.kernel.clock import Clock
 from headgate.kernel.connector_settings import MatrixSettings
@@ -29,10 +30,8 @@ class MatrixConnector(Connector):
     def manifest(self) -> Manifest:
         return MANIFEST
 
-    async def login(
-        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
-    ) -> Question | SignedIn:
-        return await log_in(self.settings, secrets, answers)
+    async def login(self, attempt: LoginAttempt) -> LoginStep:
+        return await log_in(self.settings, attempt)
 
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
         await log_out(secrets, timeout_s=self.settings.timeout_s)

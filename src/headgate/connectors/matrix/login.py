@@ -6,55 +6,56 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
+from headgate.connectors.login_steps import Action, Ask, LoginAttempt, LoginStep, Question, SignedIn
 from headgate.connectors.matrix import requests
 from headgate.connectors.matrix.errors import TOKEN_CODES, NotSignedIn, NotUnderstood, Refused
 from headgate.connectors.matrix.http import Homeserver, Request
 from headgate.connectors.matrix.shapes import part, text
-from headgate.connectors.protocol import Question, SignedIn
 from headgate.kernel.connector_settings import MatrixSettings
 
-HOMESERVER = Question("homeserver", "Your homeserver, such as matrix.org or https://matrix.example.org")
-METHOD = Question("method", "How to sign in", choices=("password", "token"))
-INVITATIONS = Question("invitations", "Accept invitations to rooms by itself", choices=("no", "yes"))
-ROOMS = Question("rooms", "Rooms to join, such as #room:example.org, separated by spaces; - for none")
-USER = Question("user", "Your user name, such as @name:example.org")
-PASSWORD = Question("password", "Your password; it is not kept", secret=True)
-TOKEN = Question("token", "Your access token", secret=True)
-# The secret comes last: by then everything else is known.
-_BEFORE = (METHOD, INVITATIONS, ROOMS)
+HOMESERVER = Question(
+    "homeserver",
+    "Home server",
+    hint="Its name or address, such as matrix.org or https://matrix.example.org:8448.",
+)
+USER = Question("user", "User name", hint="Such as @name:example.org, or only name.")
+PASSWORD = Question("password", "Password", secret=True, hint="It is not stored.")
+TOKEN = Question("token", "Access token", secret=True)
+INVITATIONS = Question("invitations", "Accept invitations to rooms", choices=("no", "yes"))
+ROOMS = Question(
+    "rooms", "Rooms to join", optional=True, hint="Such as #room:example.org, separated by spaces."
+)
+_WISHES = (ROOMS, INVITATIONS)
 _BY_METHOD = {"password": (USER, PASSWORD), "token": (TOKEN,)}
+_OTHER_METHOD = {
+    "password": Action("token", "Use an access token"),
+    "token": Action("password", "Use a password"),
+}
 _DISCOVERY_S = 10.0
 
 
-async def log_in(
-    settings: MatrixSettings, secrets: Mapping[str, str], answers: Mapping[str, str]
-) -> Question | SignedIn:
-    """Ask for the next answer, or sign in once there are all."""
-    if (question := _next_question(settings, answers)) is not None:
-        return question
+async def log_in(settings: MatrixSettings, attempt: LoginAttempt) -> LoginStep:
+    """Ask for everything on one form, or sign in with the answers; the state is the method."""
+    answers, method = attempt.answers, attempt.action or attempt.state or "password"
+    ask = _ask(settings, method)
+    if attempt.action or any(question.name not in answers for question in ask.questions):
+        return ask
     timeout_s = settings.timeout_s
     address = await find_homeserver(settings.homeserver or answers["homeserver"], timeout_s=timeout_s)
-    if answers["method"] == "token":
+    if method == "token":
         opened = await _with_token(address, answers["token"].strip(), timeout_s=timeout_s)
     else:
-        device_id = _device_of(secrets, address=address, user=answers["user"])
+        device_id = _device_of(attempt.secrets, address=address, user=answers["user"])
         request = requests.login(answers["user"].strip(), answers["password"], device_id=device_id)
         opened = await _with_password(address, request, timeout_s=timeout_s)
-    rooms = answers["rooms"].strip()
-    return SignedIn(
-        {
-            "homeserver": address,
-            **opened,
-            "invitations": answers["invitations"],
-            "rooms": "" if rooms == "-" else rooms,
-        }
-    )
+    wishes = {"invitations": answers["invitations"], "rooms": answers["rooms"].strip()}
+    return SignedIn({"homeserver": address, **opened, **wishes}, account=opened["user_id"])
 
 
-def _next_question(settings: MatrixSettings, answers: Mapping[str, str]) -> Question | None:
-    asked = (*(() if settings.homeserver else (HOMESERVER,)), *_BEFORE)
-    asked += _BY_METHOD.get(answers.get("method", ""), ())
-    return next((question for question in asked if question.name not in answers), None)
+def _ask(settings: MatrixSettings, method: str) -> Ask:
+    where = () if settings.homeserver else (HOMESERVER,)
+    questions = (*where, *_BY_METHOD[method], *_WISHES)
+    return Ask(questions, actions=(_OTHER_METHOD[method],), state=method)
 
 
 async def log_out(secrets: Mapping[str, str], *, timeout_s: float) -> None:

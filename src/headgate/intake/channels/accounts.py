@@ -5,13 +5,14 @@ An account cancels its jobs before it locks streams, as actions on channels do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
-from headgate.connectors.protocol import Connector, Question, SignedIn
+from headgate.connectors.login_steps import SignedIn
+from headgate.connectors.protocol import Connector
 from headgate.domain.errors import UserError
 from headgate.intake.streams.head_checks import KIND as CHECK
 from headgate.jobs.kinds import Wake
@@ -25,8 +26,6 @@ from headgate.storage.database import Database, Tx
 from headgate.storage.events import Event, publish
 from headgate.storage.lanes import lanes
 from headgate.storage.sending.run_controls import count_active_runs
-
-MAX_QUESTIONS = 20
 
 
 @dataclass(frozen=True)
@@ -47,24 +46,6 @@ class SignedOut:
     problem: str = ""
 
 
-async def log_in(
-    connector: Connector, name: str, secrets: Mapping[str, str], answer: Callable[[Question], str]
-) -> SignedIn:
-    """Go through a platform's login; `answer` is called with each question."""
-    given: dict[str, str] = {}
-    for _ in range(MAX_QUESTIONS):
-        try:
-            step = await connector.login(name, secrets, given)
-        except Exception as error:
-            raise UserError(f"{name} could not sign in: {connector.classify(error)}.") from error
-        if isinstance(step, SignedIn):
-            return step
-        given[step.name] = answer(step)
-    raise UserError(
-        f"The login of {name} asks too many questions.", remedy="Report this bug of its connector."
-    )
-
-
 async def add_account(tx: Tx, new: NewAccount, *, data_dir: Path, ids: Ids, now: datetime) -> Account:
     """Add an account, signed in or not."""
     account = Account(
@@ -76,15 +57,25 @@ async def add_account(tx: Tx, new: NewAccount, *, data_dir: Path, ids: Ids, now:
         established=new.established,
     )
     if not await channels.insert_account(tx, account, now=now):
-        raise UserError(
-            f"There is already an account {new.platform}/{new.name}.",
-            command=f"headgate account login {new.name}",
-            field="name",
-        )
+        raise _taken(new.platform, new.name)
     if new.signed_in is not None:
         await _keep_secrets(tx, account.id, new.signed_in.secrets, data_dir=data_dir)
     await publish(tx, Event("channels"))
     return account
+
+
+async def check_free(tx: Tx, *, platform: str, name: str) -> None:
+    """Refuse a name that an account has, before anybody signs in under it."""
+    if name and any((one.platform, one.name) == (platform, name) for one in await channels.list_accounts(tx)):
+        raise _taken(platform, name)
+
+
+def _taken(platform: str, name: str) -> UserError:
+    return UserError(
+        f"There is already an account {platform}/{name}.",
+        command=f"headgate account login {name}",
+        field="name",
+    )
 
 
 async def sign_in(

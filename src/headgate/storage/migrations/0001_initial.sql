@@ -452,6 +452,23 @@ create table account (
 
 create index account_discover on account (discover_at);
 
+-- Logins under way, in real time. Answers and what the connector needs between two steps are in `secret`, sealed.
+create table account_login (
+    id uuid primary key,
+    platform text not null,
+    name text not null default '',
+    established boolean not null default false,
+    -- The account that signs in again, or the one that this login has signed in.
+    account_id uuid references account on delete cascade,
+    signed_in boolean not null default false,
+    -- The platform is asked no sooner, however many clients poll.
+    ask_at timestamptz not null,
+    -- One process at a time takes a step; a crashed one holds the login no longer than this.
+    claim uuid,
+    claimed_until timestamptz not null,
+    expires_at timestamptz not null
+);
+
 -- What connectors remember of accounts: a place in the platform's own stream of events, and the like.
 create table account_memory (
     account_id uuid not null references account (id) on delete cascade,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 from unittest import SkipTest
 
+from headgate.connectors.login_steps import Shown
 from headgate.connectors.protocol import Capability, Connector, Link
 from headgate.domain.errors import RateLimited, SlowMode, WorkError
 from headgate.domain.streams.messages import Message
@@ -71,6 +72,25 @@ class ConnectorUnderTest(ABC):
     async def login_answers(self) -> Mapping[str, str]:
         """Return what a person would answer to each question of a login."""
         raise SkipTest("the test server has no logins")
+
+    async def new_connector(self) -> Connector:
+        """Return another connector to the same platform, as another process has one."""
+        raise SkipTest("the test server has no second connector")
+
+    async def answers_after(self, action: str) -> Mapping[str, str]:
+        """Return what is answered differently once the person took an action, such as a new code."""
+        return {}
+
+    def shown_after(self) -> str:
+        """Return the action that leads to what a login shows; empty if it comes by itself."""
+        raise SkipTest("the login shows nothing")
+
+    async def use_shown(self, shown: Shown) -> None:
+        """Do what a login shows: scan the QR code, open the link, type the code."""
+        raise SkipTest("the login shows nothing")
+
+    async def let_expire(self, shown: Shown) -> None:
+        raise SkipTest("the login shows nothing that expires")
 
     async def edit(self, stream: str, key: str, *, text: str) -> None:
         raise SkipTest("the test server cannot edit")

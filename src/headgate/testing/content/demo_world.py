@@ -87,7 +87,13 @@ def _demo_profile() -> Profile:
     Files up to a chunk come at once, larger ones slowly enough to be watched.
     """
     return telegram_like.but(
-        name="demo", flood_per_minute={}, link_life_s=None, latency_s=0.05, chunk_bytes=2**20, chunk_s=0.75
+        name="demo",
+        flood_per_minute={},
+        link_life_s=None,
+        latency_s=0.05,
+        chunk_bytes=2**20,
+        chunk_s=0.75,
+        qr_scanned_after_s=2,
     )
 
 

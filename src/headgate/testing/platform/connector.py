@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headgate.connectors.protocol import Connector, Link, Manifest, Memory, Question, SignedIn
+from headgate.connectors.login_steps import LoginAttempt, LoginStep
+from headgate.connectors.protocol import Connector, Link, Manifest, Memory
 from headgate.domain.errors import WorkError
 from headgate.testing.platform.allotted_link import AllottedLink
 from headgate.testing.platform.errors import SimAuthError, SimBanned, classify
 from headgate.testing.platform.link import SimulatedLink
+from headgate.testing.platform.login import log_in
 from headgate.testing.platform.platform_state import PlatformState
-
-CODE = "12345"
-"""The code that every login asks for."""
 
 
 class SimulatedConnector(Connector):
@@ -27,23 +26,8 @@ class SimulatedConnector(Connector):
     def manifest(self) -> Manifest:
         return self._manifest
 
-    async def login(
-        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
-    ) -> Question | SignedIn:
-        known = self._world.accounts.get(account)
-        if known is None:
-            raise SimAuthError(f"there is no account {account}")
-        if known.state == "banned":
-            raise SimBanned(f"{account} is banned")
-        if known.destroyed:
-            raise SimAuthError(f"the session of {account} was in use twice")
-        if "code" not in answers:
-            return Question("code", f"Code that was sent to {account} (it is always {CODE})")
-        if answers["code"] != CODE:
-            raise SimAuthError("the code is wrong")
-        if known.state == "logged_out":
-            known.state = "active"
-        return SignedIn({"session": f"session of {account}"})
+    async def login(self, attempt: LoginAttempt) -> LoginStep:
+        return await log_in(self._world, attempt)
 
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:
         known = self._world.accounts.get(account)

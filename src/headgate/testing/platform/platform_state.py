@@ -56,6 +56,8 @@ class PlatformState:
         self.listings: dict[str, Listing] = {}
         self.groups: dict[str, SimGroup] = {}
         self.uploads: dict[str, Upload] = {}
+        self.scanned_codes: set[str] = set()
+        """QR codes of logins that a person has scanned, by their text."""
         self.timeline = Timeline(self.streams, now_ms=self.now_ms, sees=self.sees)
         self._connections_made = 0
 

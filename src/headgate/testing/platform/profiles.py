@@ -102,6 +102,8 @@ class Profile:
     """A download can begin at any offset."""
     exact_sizes: bool = True
     """Sizes are the platform's own word."""
+    qr_scanned_after_s: float | None = None
+    """A QR code is scanned by itself so long after the first one was shown; None: somebody must scan it."""
 
     def __post_init__(self) -> None:
         if self.search_lag_s + self.disorder_s >= self.settle_margin_s > 0:

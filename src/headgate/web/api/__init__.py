@@ -6,6 +6,7 @@ from headgate.web.api import (
     description,
     item_actions,
     items,
+    logins,
     platform_accounts,
     stored,
 )
@@ -45,6 +46,7 @@ ROUTES = [
     reminders.routes,
     runs.routes,
     platform_accounts.routes,
+    logins.routes,
     account.routes,
     description.routes,
 ]

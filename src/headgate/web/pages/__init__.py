@@ -1,7 +1,6 @@
 """HTML pages, and what belongs to no version of the API: static files, events, health."""
 
 from headgate.web.pages import (
-    accounts,
     channel_settings,
     channels,
     item_actions,
@@ -10,6 +9,7 @@ from headgate.web.pages import (
     service,
 )
 from headgate.web.pages.access import account, entrance
+from headgate.web.pages.accounts import accounts, found_channels, logins
 from headgate.web.pages.labels import item_labels, label_names, label_rules
 from headgate.web.pages.library import (
     chapters,
@@ -44,6 +44,8 @@ ROUTES = [
     label_names.routes,
     label_rules.routes,
     channels.routes,
+    # Before the channels' own pages: `add` stands where they have an id.
+    found_channels.routes,
     channel_settings.routes,
     # Before the series: `add` and `import` stand where they have an id.
     series_add.routes,
@@ -57,6 +59,7 @@ ROUTES = [
     reminders.routes,
     runs.routes,
     accounts.routes,
+    logins.routes,
     jobs.routes,
     account.routes,
     settings.routes,

@@ -19,7 +19,8 @@ from uuid import UUID
 from headgate.app.parts import Parts, build_parts
 from headgate.cli.output import progress_bar
 from headgate.connectors.listing_link import ListingLink
-from headgate.connectors.protocol import FoundChannel, LaneDefault, Link, Manifest, Memory, Question, SignedIn
+from headgate.connectors.login_steps import LoginAttempt, LoginStep, SignedIn
+from headgate.connectors.protocol import FoundChannel, LaneDefault, Link, Manifest, Memory
 from headgate.dev.bench.ground import open_ground
 from headgate.dev.bench.listings.chapter_floors import MAKE_TABLES, Rows, chapter_job_kind, measure_rows
 from headgate.dev.bench.measuring import Figure, Report, rate_line
@@ -86,9 +87,7 @@ class SiteConnector:
     def __init__(self, answers: Mapping[str, list[Entry]]) -> None:
         self._answers = answers
 
-    async def login(
-        self, account: str, secrets: Mapping[str, str], answers: Mapping[str, str]
-    ) -> Question | SignedIn:
+    async def login(self, attempt: LoginAttempt) -> LoginStep:
         return SignedIn()
 
     async def logout(self, account: str, secrets: Mapping[str, str]) -> None:

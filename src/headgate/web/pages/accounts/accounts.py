@@ -76,6 +76,7 @@ async def _page(site: Site, caller: Caller, *, problems: dict[UUID, str] | None 
         real_now=site.parts.real_clock.now(),
         causes=PACE_CAUSES,
         groups=site.parts.group_concurrency,
+        signs_in=site.logins.platforms(),
         problems=problems or {},
     )
     page.status_code = 422 if problems else 200
