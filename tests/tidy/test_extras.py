@@ -30,7 +30,7 @@ def test_extras_resolve(extras: list[str], tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    if UNREACHABLE in done.stderr and not os.environ.get("CI"):
-        pytest.skip("no package index can be reached; with CI=1 that is a failure")
+    if UNREACHABLE in done.stderr and os.environ.get("HEADGATE_TEST_OFFLINE"):
+        pytest.skip("no package index can be reached, and HEADGATE_TEST_OFFLINE is set")
     assert done.returncode == 0, done.stderr
     assert "pgqueuer==" in pins.read_text()
