@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headgate.domain.library import volumes
 from headgate.domain.streams.messages import LiveEvent, Span
 from headgate.intake.channels import judging, requests, rules
 from headgate.intake.streams import accept, live, misses
@@ -96,6 +97,12 @@ def rows_of_the_library_are_not_written(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(touched.Touched, "finish", _nothing)
 
 
+def only_one_naming_is_read(patch: pytest.MonkeyPatch) -> None:
+    """Volumes other than `.partN.rar` stay files of their own."""
+    suffixes = getattr(volumes, "_SUFFIXES")  # noqa: B009 - it has no public name
+    patch.setattr(volumes, "_SUFFIXES", suffixes[:1])
+
+
 async def _nothing(*_: Any, **__: Any) -> None: ...
 
 
@@ -114,5 +121,6 @@ CAUGHT_BY: dict[Mutant, int] = {
     switches_are_ignored: 1,
     rows_of_the_library_are_not_written: 0,
     objects_lose_their_end: 0,
+    only_one_naming_is_read: 0,
 }
 """Each mutant, and the seed of a play that is known to catch it."""

@@ -105,6 +105,8 @@ class FencedQueries(Queries):
     routes: Routes = field(default_factory=Routes)
     alone: bool = False
     """This runner's jobs go through the gate one by one, instead of being counted by it."""
+    most: int | None = None
+    """Jobs that this runner holds at once; the engine knows no limit below two."""
     lost: bool = False
     """The connection is gone for good."""
     running: Callable[[], int] = field(default=lambda: 0)
@@ -133,7 +135,8 @@ class FencedQueries(Queries):
         self._starved = False
         if self.alone and not self._is_check_due():
             return []
-        if not await self._gather_room(batch_size, global_concurrency_limit):
+        limit = min(filter(None, (self.most, global_concurrency_limit)), default=None)
+        if not await self._gather_room(batch_size, limit):
             return []
         if not self.alone and not self.gate.begin_claim():
             return []
@@ -146,7 +149,7 @@ class FencedQueries(Queries):
                 else entrypoints,
                 queue_manager_id,
                 # A second suspect that waits its turn would be counted as there at the first one's crash.
-                1 if self.alone else global_concurrency_limit,
+                1 if self.alone else limit,
                 heartbeat_timeout,
             )
         finally:

@@ -268,6 +268,7 @@ class Runner:
             runners=[self.name],
             routes=self.execution.routes,
             alone=SUSPECT in self.entrypoints,
+            most=self.concurrency or None,
             wake=driver.wake,
         )
         driver.is_starved = queries.is_starved

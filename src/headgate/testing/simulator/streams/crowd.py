@@ -10,6 +10,7 @@ from headgate.testing.content.content import SimFile, file_of
 from headgate.testing.platform.streams.stream import Stream
 from headgate.testing.platform.world import World
 from headgate.testing.simulator.engine.stage import Stage
+from headgate.testing.simulator.streams.set_names import MARK, NAMINGS
 
 RECENT = 6
 MAX_MOVES = 1
@@ -70,13 +71,16 @@ class Crowd:
     def _post_set(self, stream: Stream) -> None:
         """Post the volumes of an archive in any order, one message each; sometimes one is missing."""
         self._files += 1
+        name_of = self.choices.choice(NAMINGS)
         numbers = list(range(1, 3 + self.choices.below(3)))
         last = numbers[-1]
         numbers.sort(key=lambda _: self.choices.uniform(0, 1))
         for number in numbers[: -1 if self.choices.chance(0.2) else None]:
             content = f"{self._files} {number}".encode().ljust(3_000 if number == last else 5_000, b".")
-            name = f"set-{self._files}.part{number}.rar"
-            file = file_of(name, content, mime_type="application/vnd.rar")
+            name = name_of(f"{MARK}{self._files}", number, last)
+            # Platforms know the endings of whole archives, and guess at others.
+            known = "application/vnd.rar" if name.endswith(".rar") else "application/octet-stream"
+            file = file_of(name, content, mime_type=known)
             self.world.post(stream.key, files=[file], topic=self._topic(stream))
 
     def _post_series(self, stream: Stream) -> None:

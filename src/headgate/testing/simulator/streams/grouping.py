@@ -17,15 +17,16 @@ from headgate.storage.database import Connection, Tx
 from headgate.storage.queries import QueryFile
 from headgate.testing.simulator.engine.database import StagedDatabase
 from headgate.testing.simulator.engine.stage import Stage
+from headgate.testing.simulator.streams.set_names import MARK
 
 Q = QueryFile(
     "grouping",
     """
 -- name: items
-select id, group_id, kind from item where not hidden order by id
+select id, group_id, kind, title from item where not hidden order by id
 
 -- name: all_items
-select id, group_id, kind from item
+select id, group_id, kind, title from item
 
 -- name: groups
 select id, name, name_by, dissolved_at is not null as dissolved from item_group order by created_at, id
@@ -40,11 +41,12 @@ class ItemRow:
     id: UUID
     group_id: UUID | None
     kind: str
+    title: str
 
     @property
     def lasts(self) -> bool:
         """Whether it stays itself: volumes become parts of sets."""
-        return self.kind != "package"
+        return self.kind != "package" and not self.title.startswith(MARK)
 
 
 @dataclass(frozen=True)

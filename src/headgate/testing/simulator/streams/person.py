@@ -49,6 +49,9 @@ order by c.key, a.name
 -- name: open_letters
 select id from dead_letter where state = 'open' order by id
 
+-- name: sets
+select item_id from item_set order by item_id
+
 -- name: given_up
 select id from miss where state = 'abandoned' order by id
 
@@ -152,6 +155,7 @@ class Person:
             (self._switch, 4),
             (self._ask_scan, 4),
             (self._reset_one, 2),
+            (self._retry_set, 2),
             (self._discover, 2),
             (self._sign_in, 2),
             (self._retry_misses, 1),
@@ -283,6 +287,15 @@ class Person:
         if stream is not None:
             async with self.database.transaction() as tx:
                 await requests.reset_scan(tx, stream.id, ScanWish(), ids=self.ids, now=self._now())
+
+    async def _retry_set(self) -> None:
+        """Look for the missing volumes of a set again."""
+        async with self.database.transaction() as tx:
+            found = await tx.column(Q["sets"])
+        if found:
+            item_id = self.choices.choice(found)
+            async with self.database.transaction() as tx:
+                await requests.retry_set(tx, item_id, ids=self.ids, now=self._now())
 
     async def _set_frequency(self) -> None:
         """Choose how often a stream is checked, or leave it to the schedule again."""

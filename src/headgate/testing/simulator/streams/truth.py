@@ -21,6 +21,7 @@ from headgate.storage.database import Connection, Tx
 from headgate.storage.queries import QueryFile
 from headgate.testing.platform.streams.rows import Row, tell_message
 from headgate.testing.platform.world import World
+from headgate.testing.simulator.streams.set_names import NamedVolume, read_name
 
 Q = QueryFile(
     "truth",
@@ -108,12 +109,15 @@ class SightingRow:
     @property
     def volume_of(self) -> tuple[str, str] | None:
         """The set of which this is a volume; people here give each set a name of its own."""
-        base, found, _ = self.file_name.partition(".part")
-        return (base, self.author) if found else None
+        return (self.volume.base, self.author) if self.volume else None
+
+    @cached_property
+    def volume(self) -> NamedVolume | None:
+        return read_name(self.file_name)
 
     @property
     def number(self) -> int:
-        return int(self.file_name.rpartition(".part")[2].removesuffix(".rar"))
+        return self.volume.number if self.volume else 0
 
 
 @dataclass(frozen=True)
@@ -215,9 +219,11 @@ class Channel:
             return own
         volumes = {each.number: each for each in reversed(self.sets[sighting.volume_of])}
         first = volumes[min(volumes)]
+        if first.volume is None or (first.volume.needs_others and len(volumes) == 1):
+            return own
         whole = replace(
             first.candidate,
-            file_name=f"{sighting.volume_of[0]}.rar",
+            file_name=first.volume.whole,
             size_bytes=sum(each.size_bytes for each in volumes.values()),
         )
         return replace(own, verdict=self.rules.judge(whole, topic=first.topic).verdict)
