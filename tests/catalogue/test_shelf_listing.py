@@ -97,6 +97,20 @@ async def test_every_way_to_find_rows_finds_the_same(
         assert await read_all(stage, view) == stage.expected(view), view
 
 
+async def test_rows_of_a_channel_are_sorted_by_what_they_are_called_now(
+    stage: ShelfStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lists by facet have names and sizes of their own, and no walk finds the rows in another way."""
+    monkeypatch.setattr(listing, "MAX_WALK", 1)
+    items = [StagedItem(title=title, size_bytes=10 + n) for n, title in enumerate(("a", "b", "c", "d"))]
+    await stage.add(*items)
+    await stage.retitle(items[0], title="z", size_bytes=5)
+    await stage.retitle(items[3], title="0", size_bytes=500)
+    for sort in SORTS:
+        view = ShelfView(ShelfFilters(channels=CHANNELS[:1]), sort)
+        assert await read_all(stage, view) == stage.expected(view), sort
+
+
 @pytest.mark.parametrize("sort", SORTS)
 async def test_pages_lead_back_the_way_they_came(stage: ShelfStage, sort: ShelfSort) -> None:
     await fill(stage, Random(7), count=60)
@@ -299,8 +313,8 @@ async def test_a_row_that_only_shares_a_facets_number_is_not_listed(stage: Shelf
         " dated_facets = dated_facets || headgate_facet('creator', 'mara')"
     )
     await stage.ask(
-        "insert into shelf_facet select headgate_facet('creator', 'mara'), sort_at, id from shelf"
-        " on conflict do nothing"
+        "insert into shelf_facet select headgate_facet('creator', 'mara'), sort_at, id, name_key, size_bytes"
+        " from shelf on conflict do nothing"
     )
     filters = ShelfFilters(creators=("mara",))
     for sort in SORTS:

@@ -299,6 +299,13 @@ class TestVerifying:
         assert await shelf(missing) == whole
         assert await is_sound(missing)
 
+    async def test_lists_with_wrong_names_are_found_and_repaired(self, missing: Missing) -> None:
+        await take_in(missing, post(missing, "one.zip"))
+        await ask(missing, "update shelf_facet set name_key = 'two'")
+        assert not await is_sound(missing)
+        assert [found async for found in verify_shelf(missing.database, repair=True)][-1].wrong_facets == 1
+        assert await is_sound(missing)
+
     async def test_only_looking_changes_nothing(self, missing: Missing) -> None:
         await take_in(missing, post(missing, "one.zip"))
         await ask(missing, "delete from shelf")

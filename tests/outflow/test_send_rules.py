@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from send_bench import SendBench, open_bench
 from headgate.domain.errors import NotFound, UserError
 from headgate.outflow.library_sends import rule_jobs, rules
 from headgate.storage.database import Database, Tx, connect
+from headgate.storage.jobs.clock_repair import repair_clock_rewind
 from headgate.storage.library_sends import rules as stored_rules
 from headgate.storage.library_sends.rules import NewSendRule, StoredSendRule
 from headgate.testing.platform.errors import SimTimeout
@@ -194,6 +196,17 @@ async def test_a_trial_says_how_many_would_be_sent_now(sends: RuleBench) -> None
     trial = await sends.do(lambda tx: rules.try_rule(tx, plain, rule_id=rule.id))
     assert (trial.tried, trial.matched, trial.would_send, trial.examples) == (3, 2, 1, ("b",))
     assert len(await sends.requests()) == 1
+
+
+async def test_a_clock_that_is_set_back_keeps_no_rule_from_sending(sends: RuleBench) -> None:
+    """Defect: what arrives seems older than the rule until the clock has caught up."""
+    rule_id = await sends.rule_on()
+    before, after = sends.clock.now(), sends.clock.now() - timedelta(hours=1)
+    for now in (before, after):
+        await sends.do(lambda tx, now=now: repair_clock_rewind(tx, now=now))
+    enabled_at = (await sends.rule(rule_id)).enabled_at
+    assert enabled_at is not None
+    assert enabled_at <= after
 
 
 async def test_a_rule_that_is_off_or_removed_sends_nothing_more(sends: RuleBench) -> None:

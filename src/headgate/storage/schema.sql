@@ -2290,7 +2290,9 @@ CREATE TABLE shelf_facet (
     facet integer NOT NULL,
     sort_at timestamp with time zone NOT NULL,
     shelf_id uuid NOT NULL,
-    CONSTRAINT shelf_facet_pkey PRIMARY KEY (facet, sort_at, shelf_id)
+    name_key text NOT NULL,
+    size_bytes bigint NOT NULL,
+    CONSTRAINT shelf_facet_pkey PRIMARY KEY (facet, sort_at, shelf_id) INCLUDE (name_key, size_bytes)
 );
 
 CREATE TABLE shelf_queue (

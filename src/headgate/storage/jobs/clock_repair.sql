@@ -87,7 +87,9 @@ with streams as (
         verify_at = headgate_moved(verify_at, %(now)s, %(step)s)
     where greatest(due_at, verify_at) > %(now)s
 ), send_rules as (
-    update send_rule set due_at = headgate_moved(due_at, %(now)s, %(step)s) where due_at > %(now)s
+    update send_rule set due_at = headgate_moved(due_at, %(now)s, %(step)s),
+        enabled_at = headgate_moved(enabled_at, %(now)s, %(step)s)
+    where greatest(due_at, enabled_at) > %(now)s
 ), doomed as (
     update doomed_object set delete_at = headgate_moved(delete_at, %(now)s, %(step)s) where delete_at > %(now)s
 )

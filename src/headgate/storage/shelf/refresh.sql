@@ -246,9 +246,9 @@ with member as materialized (
     join item i on i.id = s.item_id
     left join item_group g on g.id = s.group_id
 ), old as materialized (
-    select id, sort_at, dated_facets from shelf where id = any(%(item_ids)s::uuid[])
-    union select id, sort_at, dated_facets from shelf where id = any(%(group_ids)s::uuid[])
-    union select id, sort_at, dated_facets from shelf where content_hash = any(%(hashes)s::bytea[])
+    select id, sort_at, name_key, size_bytes, dated_facets from shelf where id = any(%(item_ids)s::uuid[])
+    union select id, sort_at, name_key, size_bytes, dated_facets from shelf where id = any(%(group_ids)s::uuid[])
+    union select id, sort_at, name_key, size_bytes, dated_facets from shelf where content_hash = any(%(hashes)s::bytea[])
 ), gone as (
     delete from shelf s using old where s.id = old.id and not exists (select from row where row.id = old.id)
     returning s.id
@@ -276,11 +276,13 @@ with member as materialized (
     ) as n
     where f.facet = n.facet and f.sort_at = n.sort_at and f.shelf_id = n.id
 ), facet_written as (
-    insert into shelf_facet (facet, sort_at, shelf_id)
-    select d.facet, row.sort_at, row.id from row cross join lateral unnest(row.dated_facets) as d (facet)
+    insert into shelf_facet (facet, sort_at, shelf_id, name_key, size_bytes)
+    select d.facet, row.sort_at, row.id, row.name_key, row.size_bytes
+    from row cross join lateral unnest(row.dated_facets) as d (facet)
     except
-    select d.facet, old.sort_at, old.id from old cross join lateral unnest(old.dated_facets) as d (facet)
-    on conflict do nothing
+    select d.facet, old.sort_at, old.id, old.name_key, old.size_bytes
+    from old cross join lateral unnest(old.dated_facets) as d (facet)
+    on conflict (facet, sort_at, shelf_id) do update set name_key = excluded.name_key, size_bytes = excluded.size_bytes
 )
 select id from written union all select id from gone
 
@@ -300,8 +302,8 @@ with row as materialized (
     from item i
     where i.id = any(%(item_ids)s::uuid[]) and not i.hidden
 ), listed as (
-    insert into shelf_facet (facet, sort_at, shelf_id)
-    select facet, posted_at, id from row cross join lateral unnest(dated) as d (facet)
+    insert into shelf_facet (facet, sort_at, shelf_id, name_key, size_bytes)
+    select facet, posted_at, id, name_key, size_bytes from row cross join lateral unnest(dated) as d (facet)
 )
 insert into shelf (
     id, item_id, name, name_key, kind, type, size_bytes, min_bytes, max_bytes, oldest_at, file_count, member_count, content_count,

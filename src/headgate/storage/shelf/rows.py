@@ -48,6 +48,14 @@ _FOUND: dict[ShelfOrder, Query] = {
     "size": Q["found_size"],
     "smallest": Q["found_smallest"],
 }
+_LISTED: dict[ShelfOrder, Query] = {
+    "newest": Q["listed_newest"],
+    "oldest": Q["listed_oldest"],
+    "name": Q["listed_name"],
+    "name_back": Q["listed_name_back"],
+    "size": Q["listed_size"],
+    "smallest": Q["listed_smallest"],
+}
 _RANGES: dict[ShelfOrder, Query] = {
     "newest": Q["ranges_newest"],
     "oldest": Q["ranges_oldest"],
@@ -256,7 +264,10 @@ async def find_all(
     """Return what may match of all rows beyond a place: what the filters name is found first, then sorted."""
     wanted = {"limit": limit, **beyond._asdict()}
     await tx.execute(Q["forbid_full_scans"])
-    if search.terms:
+    if search.is_one_facet and search.terms[0].dated:
+        facets, begins_at = list(search.terms[0].facets), search.rough["begins_at"]
+        found = await tx.all(Candidate, _LISTED[order], **wanted, facets=facets, begins_at=begins_at)
+    elif search.terms:
         found = await tx.all(Candidate, _FOUND[order], **wanted, **search.by_facets)
     else:
         found = await tx.all(Candidate, _RANGES[order], **wanted, **search.rough)

@@ -133,6 +133,19 @@ left join (
 ) as found on true
 order by found.key {way}, found.id {way}
 
+-- name: listed_{order}
+-- All rows of a channel, topic, creator or tag, or of several of one kind, then sorted: the index alone has what that needs.
+select listed.id, listed.key
+from unnest(%(facets)s::int[]) as wanted (facet)
+cross join lateral (
+    select f.shelf_id as id, f.{key} as key from shelf_facet f
+    where f.facet = wanted.facet and f.sort_at >= %(begins_at)s::timestamptz
+        and (f.{key}, f.shelf_id) {beyond} (%(key)s::{type}, %(id)s::uuid)
+    order by f.{key} {way}, f.shelf_id {way} limit %(limit)s::int
+) as listed
+group by listed.key, listed.id
+order by listed.key {way}, listed.id {way} limit %(limit)s::int
+
 -- name: found_{order}
 -- All rows that have some facets, then sorted: for filters that match too little for a walk.
 select s.id, s.{key} as key from {by_facets}

@@ -49,7 +49,7 @@ _COPIES: dict[str, str] = {
     "shelf": "id, group_id, item_id, content_hash, name, name_key, kind, type, size_bytes, min_bytes,"
     " max_bytes, oldest_at, file_count, member_count, content_count, tags, creators, channel_ids,"
     " cover_item_id, state, problem, sort_at, facets, dated_facets",
-    "shelf_facet": "facet, sort_at, shelf_id",
+    "shelf_facet": "facet, sort_at, shelf_id, name_key, size_bytes",
 }
 _LIST_INDEXES = """
 select format('drop index %%I', i.relname), pg_get_indexdef(i.oid)
@@ -176,6 +176,7 @@ def _write_shelf(row: PlannedRow, group_id: UUID | None, lines: Lines) -> None:
     members = sorted(row.members, key=lambda item: (item.sent_at, item.number))
     first, dates = members[0], [item.sent_at for item in members]
     sizes = [item.size_bytes for item in members]
+    size_bytes = sum(sizes) if group_id else sizes[0]
     files = [FILES_INSIDE if item.kind == "package" and item.state == "stored" else 1 for item in members]
     row_id = group_id or item_id(first.number)
     sort_at = max(dates) if group_id else min(dates)
@@ -187,7 +188,7 @@ def _write_shelf(row: PlannedRow, group_id: UUID | None, lines: Lines) -> None:
         _line(
             row_id, group_id, item_id(first.number), content, name, name_key(name),
             _shared({item.kind for item in members}), _shared({item.type for item in members}),
-            sum(sizes) if group_id else sizes[0], min(sizes), max(sizes), min(dates),
+            size_bytes, min(sizes), max(sizes), min(dates),
             sum(files) if group_id else files[0], len(members), len({item.content for item in members}),
             _array(sorted({tag for item in members for tag in item.tags}, key=label_key)),
             _array(sorted({item.creator for item in members if item.creator}, key=label_key)),
@@ -195,7 +196,7 @@ def _write_shelf(row: PlannedRow, group_id: UUID | None, lines: Lines) -> None:
             any(item.failed for item in members), sort_at, _array(facets), _array(dated),
         )
     )  # fmt: skip
-    place = f"\t{sort_at.isoformat()}\t{row_id}"
+    place = f"\t{sort_at.isoformat()}\t{row_id}\t{name_key(name)}\t{size_bytes}"
     lines["shelf_facet"] += [f"{facet}{place}" for facet in dated]
 
 

@@ -33,7 +33,9 @@ _SHELF = {
     "creators": "text[]", "channel_ids": "uuid[]", "state": "text", "problem": "boolean",
     "sort_at": "timestamptz", "facets": "int[]", "dated_facets": "int[]",
 }  # fmt: skip
-_FACET = {"facet": "int", "sort_at": "timestamptz", "shelf_id": "uuid"}
+_FACET = {
+    "facet": "int", "sort_at": "timestamptz", "shelf_id": "uuid", "name_key": "text", "size_bytes": "bigint",
+}  # fmt: skip
 
 _FILE = {
     "sighting_id": "uuid", "channel_id": "uuid", "state": "text", "source": "text", "size_bytes": "bigint",
@@ -68,7 +70,8 @@ class Written:
 
 def read_rows(url: str, channel_id: UUID) -> Written:
     """Return all that was written of a channel's messages, in the order in which it was made."""
-    facets = "select f.facet, f.sort_at, f.shelf_id from shelf s join shelf_facet f on f.shelf_id = s.id"
+    columns = ", ".join(f"f.{name}" for name in _FACET)
+    facets = f"select {columns} from shelf s join shelf_facet f on f.shelf_id = s.id"  # noqa: S608 - our own words
     with psycopg.connect(url) as connection:
         return Written(
             connection.execute(_select("message", _MESSAGE, by="position"), [channel_id]).fetchall(),

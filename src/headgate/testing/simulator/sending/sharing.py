@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -28,7 +27,7 @@ from headgate.testing.content.content import file_of
 from headgate.testing.platform.world import World
 from headgate.testing.simulator.engine.database import StagedDatabase
 from headgate.testing.simulator.engine.stage import Stage
-from headgate.testing.simulator.sending.send_rules import SendRuleKeeper, check_send_rules
+from headgate.testing.simulator.sending.send_rules import Place, SendRuleKeeper, check_send_rules
 
 STREAM = "packs"
 EVERY_S = (0.5, 6.0)
@@ -45,9 +44,9 @@ from jsonb_to_recordset($3::text::jsonb) as t (key text)
 returning key
 """
 _ITEMS = """
-insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at, content_hash)
-select t.id, $1, 'place:' || t.key, 'package', t.name, t.size, $2, $2, decode(t.hash, 'hex')
-from jsonb_to_recordset($3::text::jsonb) as t (id uuid, key text, name text, size bigint, hash text)
+insert into item (id, channel_id, content_key, kind, title, size_bytes, sent_at, caught_at)
+select t.id, $1, 'place:' || t.key, 'package', t.name, t.size, $2, $2
+from jsonb_to_recordset($3::text::jsonb) as t (id uuid, key text, name text, size bigint)
 returning id
 """
 _SIGHTINGS = """
@@ -59,10 +58,8 @@ from jsonb_to_recordset($3::text::jsonb) as t (id uuid, key text, attachment tex
 returning id
 """
 REQUESTS = """
-select q.state, q.account_name, t.key, s.message_key, s.file_name, coalesce(d.state, ''), t.id,
-    encode(i.content_hash, 'hex')
-from send_request q
-join target t on t.id = q.target_id join item i on i.id = q.item_id join sighting s on s.item_id = q.item_id
+select q.state, q.account_name, t.key, s.message_key, s.file_name, coalesce(d.state, ''), t.id, s.item_id
+from send_request q join target t on t.id = q.target_id join sighting s on s.item_id = q.item_id
 left join delivery d on d.run_id = q.run_id and d.number = 1
 """
 
@@ -77,7 +74,7 @@ class JudgedRequest(NamedTuple):
     file_name: str
     delivery: str
     target_id: UUID
-    content: str
+    item_id: UUID
 
 
 async def stock_library(
@@ -89,19 +86,19 @@ async def stock_library(
     await tx.raw(_CHANNEL, [channel_id, STREAM, now])
     await tx.raw(_STREAM_ROW, [channel_id, reader_id])
     await tx.raw(_WATCH, [channel_id, reader_id, now])
-    rows = [_post(world, number, number, reader=reader, ids=ids) for number in range(things)]
+    rows = [_post(world, number, reader=reader, ids=ids) for number in range(things)]
     await _write_down(tx, channel_id, rows, now=now)
 
 
-def _post(world: World, number: int, content_number: int, *, reader: str, ids: Ids) -> dict[str, Any]:
+def _post(world: World, number: int, *, reader: str, ids: Ids) -> dict[str, Any]:
     """Post a thing, and return what there is to write down of it."""
     name = f"thing-{number}.zip"
-    content = f"thing {content_number} ".encode() * 50
+    content = f"thing {number} ".encode() * 50
     posted = world.post(STREAM, files=[file_of(name, content)], heard=False)
     message = world.seen_by(reader, posted)
     (attachment,) = message.attachments
     row = {"id": str(ids.new()), "key": message.key, "attachment": attachment.key}
-    return {**row, "name": name, "size": len(content), "hash": sha256(content).hexdigest()}
+    return {**row, "name": name, "size": len(content)}
 
 
 async def _write_down(tx: Tx, channel_id: UUID, rows: Sequence[dict[str, Any]], *, now: datetime) -> None:
@@ -120,7 +117,7 @@ class Sharing:
     choices: Randomness
     ids: Ids
     reader: str
-    helped: Counter[tuple[UUID, str]] = field(default_factory=Counter[tuple[UUID, str]])
+    helped: Counter[Place] = field(default_factory=Counter[Place])
     """How often the person had a thing sent to a target once more, or said that it did not arrive."""
     rules: SendRuleKeeper = field(init=False)
 
@@ -145,12 +142,10 @@ class Sharing:
         )
 
     async def _arrive(self) -> None:
-        """Let something new be posted; sometimes it is a copy of what is there."""
+        """Let something new be posted."""
         async with self.database.transaction() as tx:
             (row,) = await tx.raw("select channel_id, count(*) as many from item group by channel_id")
-            number = row["many"]
-            copied = self.choices.below(number) if self.choices.chance(0.3) else number
-            posted = _post(self.world, number, copied, reader=self.reader, ids=self.ids)
+            posted = _post(self.world, row["many"], reader=self.reader, ids=self.ids)
             await _write_down(tx, row["channel_id"], [posted], now=self.stage.now())
 
     async def _send(self) -> None:
@@ -191,12 +186,9 @@ class Sharing:
 
     async def _note_help(self, request_id: UUID) -> None:
         async with self.database.transaction() as tx:
-            (row,) = await tx.raw(
-                "select q.target_id, encode(i.content_hash, 'hex') as content"
-                " from send_request q join item i on i.id = q.item_id where q.id = $1",
-                [request_id],
-            )
-        self.helped[row["target_id"], row["content"]] += 1
+            sql = "select target_id, item_id from send_request where id = $1"
+            (row,) = await tx.raw(sql, [request_id])
+        self.helped[row["target_id"], row["item_id"]] += 1
 
     async def _any(self, where: str) -> list[UUID]:
         found = await self._ids(f"select id from send_request where {where} order by id")  # noqa: S608 - our own words
@@ -211,15 +203,12 @@ async def check_sharing(world: World, director: Connection, sharing: Sharing) ->
     """Return which things arrived more or less often than their requests say, and which never ended."""
     rows = [JudgedRequest(*row) for row in await (await director.execute(REQUESTS.encode())).fetchall()]
     arrived = _count_arrivals(world, rows)
-    contents = {(row.target, row.file_name): (row.target_id, row.content) for row in rows}
-    by_content: Counter[tuple[UUID, str]] = Counter()
-    for place, times in arrived.items():
-        if place in contents:
-            by_content[contents[place]] += times
+    places = {(row.target, row.file_name): (row.target_id, row.item_id) for row in rows}
+    by_id = Counter({places[place]: times for place, times in arrived.items() if place in places})
     return [
         *_check_ends(rows),
         *_check_arrivals(arrived, rows),
-        *await check_send_rules(director, sharing.rules, by_content, sharing.helped),
+        *await check_send_rules(director, sharing.rules, by_id, sharing.helped),
     ]
 
 
