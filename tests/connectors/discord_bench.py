@@ -78,8 +78,7 @@ class DiscordBench(FetchBench):
         before = sessions.identified
         task = asyncio.create_task(live.run(self.parts.links))
         async with asyncio.timeout(10):
-            while sessions.identified == before:  # noqa: ASYNC110 - it happens on the other side
-                await asyncio.sleep(0.02)
+            await sessions.until_identified(before + 1)
         try:
             yield
         finally:

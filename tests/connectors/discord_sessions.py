@@ -62,6 +62,7 @@ class Sessions:
         self.threads: list[str] = []
         """All threads that were begun; the server does not list them."""
         self.identified = 0
+        self._identified_again = asyncio.Event()
         self.resumed = 0
         self.refuses_with: int | None = None
         """The code with which new sessions are closed."""
@@ -79,12 +80,23 @@ class Sessions:
             elif asked["op"] == KNOWN_OPS["identify"]:
                 session = await self._identify(client, asked["d"]["token"])
                 _attach(session, request)
-                self.identified += session is not None
+                if session is not None:
+                    self._note_identified()
             elif asked["op"] == KNOWN_OPS["resume"]:
                 session = await self._resume(client, asked["d"])
                 _attach(session, request)
                 self.resumed += session is not None
         return client
+
+    async def until_identified(self, number: int) -> None:
+        """Wait until so many sessions have begun."""
+        while self.identified < number:
+            await self._identified_again.wait()
+
+    def _note_identified(self) -> None:
+        self.identified += 1
+        self._identified_again.set()
+        self._identified_again = asyncio.Event()
 
     async def snapshot(self, token: str) -> list[dict[str, Any]]:
         """Return the guilds of a bot in the shape of GUILD_CREATE, as they are now."""

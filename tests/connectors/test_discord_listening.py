@@ -55,7 +55,9 @@ async def listening(stage: Stage, link: Link) -> AsyncGenerator[Ear]:
             ear.error = error
 
     task = asyncio.create_task(listen())
-    await ear.until(lambda: sessions.identified > before or ear.error)
+    begun = asyncio.create_task(sessions.until_identified(before + 1))
+    await asyncio.wait({task, begun}, timeout=10, return_when=asyncio.FIRST_COMPLETED)
+    begun.cancel()
     try:
         yield ear
     finally:
@@ -203,6 +205,7 @@ async def test_a_thread_that_the_gateway_did_not_tell_is_asked_for_once(
     stage.edge.translation.archived.add(thread)
     first = await stage.post(thread, "before", token=stage.bot_token)
     async with listening(stage, link) as ear:
+        await taken_in(stage, ear)
         before = len(stage.edge.calls)
         assert await positions(link, thread) == [first]
         assert stage.edge.calls[before:] == [("GET", f"/api/v9/channels/{thread}")]
@@ -237,7 +240,8 @@ async def test_an_archived_thread_of_an_earlier_session_is_asked_for_again(
     await stage.post(thread, "old", token=stage.bot_token)
     await link.discover()
     missed = await stage.post(thread, "missed", token=stage.bot_token)
-    async with listening(stage, link):
+    async with listening(stage, link) as ear:
+        await taken_in(stage, ear)
         assert await positions(link, thread) == [missed]
 
 
@@ -264,6 +268,7 @@ async def test_a_channel_that_the_bot_may_no_longer_see_has_no_head_from_the_gat
     seen, hidden = [await stage.make_channel() for _ in range(2)]
     keys = [await stage.post(channel, "hello") for channel in (seen, hidden)]
     async with listening(stage, link) as ear:
+        await taken_in(stage, ear)
         assert await positions(link, seen, hidden) == keys
         everyone = stage.guild["id"]
         denied = {"id": everyone, "type": 0, "allow": "0", "deny": str(1 << 10)}
@@ -274,6 +279,12 @@ async def test_a_channel_that_the_bot_may_no_longer_see_has_no_head_from_the_gat
         before = stage.edge.count("GET", f"/channels/{hidden}$")
         await link.heads([seen, hidden])
         assert stage.edge.count("GET", f"/channels/{hidden}$") > before
+
+
+async def taken_in(stage: Stage, ear: Ear) -> None:
+    """Wait until everything that the gateway told of the guild so far has been taken in."""
+    await stage.make_channel("marker")
+    await ear.until(lambda: ear.of("channels"))
 
 
 async def positions(link: Link, *channels: str) -> list[str]:

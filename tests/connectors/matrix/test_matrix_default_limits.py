@@ -13,7 +13,12 @@ from headgate.connectors.protocol import LaneDefault, Part, Sent
 from headgate.domain.errors import RateLimited
 
 # A group of its own: other tests can use the processor while this one waits.
-pytestmark = [pytest.mark.once, pytest.mark.long, pytest.mark.xdist_group("strict synapse")]
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.long,
+    pytest.mark.timeout(600),
+    pytest.mark.xdist_group("strict synapse"),
+]
 
 ROOMS = 40
 TEXT = "Water the plants."
@@ -22,7 +27,7 @@ SERVER_PER_MINUTE = 12.0
 """`rc_message` of Synapse by default: 0.2 a second, and a burst of 10."""
 LANES: Lanes = {**QUICK_LANES, "send": LaneDefault(per_minute=40, burst=5)}
 """More than three times what the server takes."""
-PATIENCE_S = 280.0
+PATIENCE_S = 500.0
 SENT = "select count(*) from part where state = 'sent'"
 OPEN = "select count(*) from part where state <> 'sent'"
 LATER = (
