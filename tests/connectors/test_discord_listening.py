@@ -303,6 +303,22 @@ async def test_heads_of_many_channels_cost_one_call_a_guild(discord_stage: Stage
     assert [str(heads[channel].position) for channel in channels] == keys
 
 
+async def test_a_server_that_the_bot_was_removed_from_harms_no_other(
+    discord_stage: Stage, link: Link
+) -> None:
+    stage = discord_stage
+    kept = await stage.make_channel()
+    key = await stage.post(kept, "hello")
+    other = (await stage.call("POST", "/guilds", {"name": "Other guild"}))["id"]
+    await stage.invite(other)
+    wishes = [{"name": f"lost-{number}", "type": 0} for number in range(2)]
+    lost = [(await stage.call("POST", f"/guilds/{other}/channels", wish))["id"] for wish in wishes]
+    await link.discover()
+    await stage.call("DELETE", f"/guilds/{other}/members/{stage.application}")
+    heads = await link.heads([*lost, kept])
+    assert {channel: str(head.position) for channel, head in heads.items()} == {kept: key}
+
+
 async def test_a_bot_without_the_content_intent_is_told_so(discord_stage: Stage, link: Link) -> None:
     discord_stage.edge.sessions.refuses_with = 4014
     async with listening(discord_stage, link) as ear:

@@ -43,26 +43,40 @@ class Heads:
         unknown = {channel for channel in wanted if self._directory.find(channel) is None}
         if len(unknown) > 1 or (unknown and not self._directory.is_live):
             await self._guilds.load_all()
-        if self._directory.is_live:
-            homes = {found[0].id for found in map(self._directory.find, wanted) if found}
-            for guild in sorted(homes):
-                if not self._directory.is_followed(guild):
-                    await self._guilds.load(guild)
+        homes = {found[0].id for found in map(self._directory.find, wanted) if found}
+        for guild in sorted(homes) if self._directory.is_live else ():
+            if not self._directory.is_followed(guild):
+                await self._reload(guild)
+
+    async def _reload(self, guild: int) -> None:
+        """Ask for a guild; one that the bot was removed from is forgotten, and harms no other."""
+        try:
+            await self._guilds.load(guild)
+        except (NotThere, NotAllowed):
+            self._directory.drop(guild)
 
     async def _ask(self, guild: int, channels: set[int]) -> dict[int, Channel]:
         """Ask for all channels of a guild at once, and one by one for what is not among them."""
         found: dict[int, Channel] = {}
         if len(channels) > 1 and guild and not self._directory.is_followed(guild):
-            listed = as_shapes(await self._api.get(f"/guilds/{guild}/channels"))
-            found = {one.id: one for one in (channel_of(shape, guild=guild) for shape in listed)}
-            if channels - set(found):
-                active = as_shape(await self._api.get(f"/guilds/{guild}/threads/active"))
-                threads = [channel_of(one, guild=guild) for one in as_shapes(active.get("threads"))]
-                found |= {thread.id: thread for thread in threads}
+            try:
+                found = await self._list(guild, channels)
+            except (NotThere, NotAllowed):
+                self._directory.drop(guild)
+                return {}
         for channel in sorted(channels - set(found)):
             if one := await self._ask_one(channel):
                 found[channel] = one
         return {channel: one for channel, one in found.items() if channel in channels}
+
+    async def _list(self, guild: int, channels: set[int]) -> dict[int, Channel]:
+        listed = as_shapes(await self._api.get(f"/guilds/{guild}/channels"))
+        found = {one.id: one for one in (channel_of(shape, guild=guild) for shape in listed)}
+        if channels - set(found):
+            active = as_shape(await self._api.get(f"/guilds/{guild}/threads/active"))
+            threads = [channel_of(one, guild=guild) for one in as_shapes(active.get("threads"))]
+            found |= {thread.id: thread for thread in threads}
+        return found
 
     async def _ask_one(self, channel: int) -> Channel | None:
         """Ask for a channel; while the gateway tells of its guild, it need not be asked for again."""
