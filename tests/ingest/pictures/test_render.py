@@ -328,6 +328,35 @@ def test_memory_stays_bounded_for_dense_models(tmp_path: Path, triangles: int) -
     assert peak_kib < 300_000
 
 
+_MEASURE_CPU = """
+import sys, time
+from pathlib import Path
+from headgate.ingest.pictures.models import draw_model
+spent = []
+for _ in range(3):
+    began = time.process_time()
+    draw_model(Path(sys.argv[1]), Path(sys.argv[1]).parent, model_format="stl")
+    spent.append(time.process_time() - began)
+print(min(spent))
+"""
+MAX_CPU_S = 2.0
+
+
+@pytest.mark.long
+def test_a_picture_of_a_dense_model_costs_two_seconds_of_the_processor_at_most(tmp_path: Path) -> None:
+    """In CPU time, and the least of three: others on the machine must not decide."""
+    spent_s: dict[int, float] = {}
+    for triangles in (500_000, 2_000_000):
+        source = tmp_path / str(triangles) / "dense.stl"
+        source.parent.mkdir()
+        source.write_bytes(binary_stl(organic(triangles=triangles)))
+        command = [sys.executable, "-c", _MEASURE_CPU, str(source)]
+        spent_s[triangles] = float(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert spent_s[500_000] < MAX_CPU_S
+    # Four times the triangles cost four times as much at most, on a machine of any speed.
+    assert spent_s[2_000_000] < 4 * spent_s[500_000]
+
+
 def test_fitting_centres_a_lopsided_model() -> None:
     triangles = prepared(joined(box((2, 2, 2)), box((10, 1, 1), (30, 0, 0))))
     camera = fit(choose_camera(triangles), triangles, size_px=100, margin=0.1)
