@@ -35,6 +35,8 @@ FIRST_WALK = 500
 """Rows that are looked at in order, to see how many of them match."""
 MAX_WALK = 4000
 """Rows that are looked at in order before everything that may match is sorted: as many take about as long."""
+MAX_COUNTED = 2000
+"""Rows of a facet that are counted to find the rarest; beyond that any will do."""
 MAX_SPARE = 400
 """Candidates found by sorting everything, which would take as long for the next few."""
 COUNT_CAP = 10_000
@@ -253,7 +255,7 @@ async def _walk_at_pace(walk: Callable[..., Awaitable[Walk]], *, beyond: ShelfCu
 async def _rarest(tx: Tx, terms: Sequence[FacetTerm]) -> FacetTerm:
     """Return the term that the fewest rows have."""
     facets = [facet for term in terms for facet in term.facets]
-    counts = await rows.count_facets(tx, facets, cap=MAX_WALK + 1)
+    counts = await rows.count_facets(tx, facets, cap=MAX_COUNTED)
     return min(terms, key=lambda term: sum(counts[facet] for facet in term.facets))
 
 
