@@ -146,6 +146,17 @@ class RuleKeeper:
         elif known:
             await self._switch(self.choices.choice(known))
 
+    async def turn_all(self) -> None:
+        """Switch every rule to the other side: what is there is grouped anew, or is let go."""
+        async with self.database.transaction() as tx:
+            for rule in await rules.list_rules(tx):
+                if rule.enabled:
+                    await rules.switch_off(tx, rule.id, dissolve=True)
+                    self.given_up.add(rule.id)
+                else:
+                    await rules.switch_on(tx, rule.id)
+                    self.given_up.discard(rule.id)
+
     async def _add(self, rule: GroupRule) -> None:
         async with self.database.transaction() as tx:
             added = await rules.add_rule(tx, rule, ids=self.ids, now=self.stage.now())

@@ -216,6 +216,7 @@ class Play:
                 company.start("person", person.mend(impatient=self.script.impatient and not retry))
             elif retry:
                 company.start("person", person.retry_all(impatient=self.script.impatient))
+                company.start("librarian", person.rules.turn_all())
             else:
                 company.start("person", person.reset_all())
             visit += 1
