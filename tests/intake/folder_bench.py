@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from bench import START
 from fetch_bench import FetchBench
 
 from headgate.app.connectors import load_connectors
 from headgate.app.parts import Parts, build_parts
 from headgate.connectors.folder import own_folders
+from headgate.connectors.folder.link import FolderLink
 from headgate.intake.channels.importing import StartedImport, start_import
 from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import Settings, load_settings
@@ -141,3 +143,36 @@ async def open_folder_bench(database: Database, url: str, place: Path) -> AsyncG
         await bench.close()
         await bench.parts.reader.close()
         await bench.parts.files.close()
+
+
+def fill_folder(folder: Path, count: int) -> dict[str, bytes]:
+    """Make nested files with contents of their own; returns them by their paths."""
+    made: dict[str, bytes] = {}
+    for number in range(count):
+        path = folder / f"maker {number % 7}" / f"pack {number % 50}" / f"model {number}.bin"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = f"content {number}".encode() * (number % 5)
+        path.write_bytes(content)
+        made[str(path.relative_to(folder))] = content
+    return made
+
+
+def write_file(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def count_downloads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Count what is read from files, by the keys."""
+    read: list[str] = []
+    original = FolderLink.download
+
+    def counting(
+        self: FolderLink, stream: str, *, message_key: str, attachment_key: str, offset: int = 0
+    ) -> object:
+        read.append(message_key)
+        return original(self, stream, message_key=message_key, attachment_key=attachment_key, offset=offset)
+
+    monkeypatch.setattr(FolderLink, "download", counting)
+    return read

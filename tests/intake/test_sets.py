@@ -3,110 +3,17 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 from uuid import UUID
 
 import pytest
 from missing import STREAM, Missing
+from set_stage import DAY_S, ask, edit, files_of_items, get_item_id, library, post, set_min_size, take_in
 
-from headgate.catalogue.sets import dismiss_problem, join_items, separate_files
-from headgate.domain.errors import NotFound, UserError
-from headgate.domain.streams.messages import Message
+from headgate.catalogue.sets import join_items, separate_files
+from headgate.domain.errors import UserError
 from headgate.intake.channels.judging import Judge
-from headgate.intake.channels.settings import SettingsLayer, change_settings
-from headgate.outflow.notifications.follows import follow
-from headgate.outflow.notifications.notify import Notifier
 from headgate.storage.catalogue.sets import find_alias, note_evidence
-from headgate.storage.notifications.follows import Subject
 from headgate.testing import file_of
-from headgate.testing.content.content import SimFile
-
-HOUR_S = 3600
-DAY_S = 24 * HOUR_S
-
-_LIBRARY = """
-select i.id, i.title, i.kind, i.size_bytes, i.hidden, i.content_key like 'set:%' as is_set,
-       coalesce(array_agg(s.file_name order by s.file_name) filter (where s.id is not null), '{}') as files,
-       t.state, t.reason, t.present, t.total, t.missing, t.problem and t.dismissed_at is null as problem
-from item i
-left join sighting s on s.item_id = i.id
-left join item_set t on t.item_id = i.id
-group by i.id, t.item_id
-order by i.title, files
-"""
-
-
-def post(missing: Missing, name: str, size: int = 100, *, seed: str = "", **more: Any) -> Message:
-    file = file_of(name, f"{seed}{name}".encode().ljust(size, b"."))
-    return missing.world.post(STREAM, files=[file], **more)
-
-
-def edit(missing: Missing, message: Message, *files: SimFile) -> Message:
-    missing.clock.advance(1)
-    missing.world.edit(STREAM, message.key, files=files)
-    return missing.world.tell(missing.world.row(STREAM, message.key))
-
-
-async def set_min_size(missing: Missing, size_bytes: int) -> None:
-    layer = SettingsLayer(channel_id=missing.channel_id)
-    async with missing.database.transaction() as tx:
-        await change_settings(tx, layer, {"min_size_bytes": size_bytes}, now=missing.clock.now())
-
-
-async def ask(missing: Missing, sql: str, *arguments: Any) -> list[dict[str, Any]]:
-    async with missing.database.transaction() as tx:
-        return await tx.raw(sql, arguments)
-
-
-async def library(missing: Missing) -> list[dict[str, Any]]:
-    return await ask(missing, _LIBRARY)
-
-
-async def files_of_items(missing: Missing) -> list[list[str]]:
-    return sorted(row["files"] for row in await library(missing))
-
-
-async def take_in(missing: Missing, *messages: Message) -> None:
-    await missing.accept(*messages)
-    await missing.work()
-
-
-async def read_up_to_now(missing: Missing) -> None:
-    await ask(missing, "update stream set head_checked_at = $1", missing.clock.now())
-
-
-async def pass_time(missing: Missing, seconds: int) -> None:
-    """Let time pass in which the channel was read and nothing came."""
-    missing.clock.advance(seconds)
-    await read_up_to_now(missing)
-    await missing.work()
-
-
-async def get_item_id(missing: Missing, title: str) -> UUID:
-    (row,) = [row for row in await library(missing) if row["title"] == title]
-    return row["id"]
-
-
-@pytest.fixture
-async def user(missing: Missing) -> UUID:
-    """Return a user who follows the channel."""
-    missing.kinds.add(Notifier(missing.clock).kind())
-    user_id = missing.ids.new()
-    await ask(
-        missing,
-        "insert into app_user (id, name, password_hash, role, created_at)"
-        " values ($1, 'ada', '', 'member', $2)",
-        user_id,
-        missing.clock.now(),
-    )
-    async with missing.database.transaction() as tx:
-        subject = Subject(channel_id=missing.channel_id)
-        await follow(tx, subject, user_id=user_id, ids=missing.ids, now=missing.clock.now())
-    return user_id
-
-
-async def told(missing: Missing) -> list[str]:
-    return [row["body"] for row in await ask(missing, "select body from notification order by at, id")]
 
 
 class TestArrival:
@@ -315,84 +222,6 @@ class TestChanges:
         await missing.work()
         (item,) = await library(missing)
         assert (item["state"], item["reason"], item["problem"]) == ("impossible", "vanished", True)
-
-
-class TestCompleteness:
-    """When a set is complete, and who hears of it."""
-
-    async def test_it_is_told_once_when_nothing_more_came_for_a_day(
-        self, missing: Missing, user: UUID
-    ) -> None:
-        await take_in(missing, *(post(missing, f"pack.part{n}.rar", 300 - n) for n in (1, 2, 3)))
-        await pass_time(missing, DAY_S - 60)
-        assert await told(missing) == []
-        await pass_time(missing, 120)
-        (item,) = await library(missing)
-        assert (item["state"], item["reason"], item["total"]) == ("assumed", "last_is_smaller", 3)
-        assert await told(missing) == ["pack"]
-        await pass_time(missing, 30 * DAY_S)
-        assert await told(missing) == ["pack"]
-
-    async def test_silence_counts_only_while_the_channel_was_read(self, missing: Missing) -> None:
-        await take_in(missing, *(post(missing, f"pack.part{n}.rar", 300 - n) for n in (1, 2)))
-        await read_up_to_now(missing)
-        missing.clock.advance(3 * DAY_S)
-        await missing.work()
-        (item,) = await library(missing)
-        assert item["state"] == "waiting"
-        await pass_time(missing, HOUR_S + 1)
-        (item,) = await library(missing)
-        assert item["state"] == "assumed"
-
-    async def test_a_missing_volume_is_a_problem_after_quiet_days_that_a_person_can_dismiss(
-        self, missing: Missing
-    ) -> None:
-        await take_in(missing, post(missing, "pack.part1.rar"), post(missing, "pack.part3.rar"))
-        item_id = await get_item_id(missing, "pack")
-        await pass_time(missing, 6 * DAY_S)
-        (item,) = await library(missing)
-        assert not item["problem"]
-        await pass_time(missing, DAY_S + 60)
-        (item,) = await library(missing)
-        assert (item["problem"], item["missing"]) == (True, ["pack.part2.rar"])
-        async with missing.database.transaction() as tx:
-            await dismiss_problem(tx, item_id, now=missing.clock.now())
-        (item,) = await library(missing)
-        assert not item["problem"]
-        with pytest.raises(NotFound):
-            async with missing.database.transaction() as tx:
-                await dismiss_problem(tx, item_id, now=missing.clock.now())
-
-    async def test_an_archive_that_may_be_a_volume_is_told_after_half_an_hour(
-        self, missing: Missing, user: UUID
-    ) -> None:
-        await take_in(missing, post(missing, "whole.zip"))
-        assert await told(missing) == []
-        await pass_time(missing, 29 * 60)
-        assert await told(missing) == []
-        await pass_time(missing, 61)
-        assert await told(missing) == ["whole"]
-
-    async def test_first_bytes_that_show_a_whole_archive_end_the_wait(
-        self, missing: Missing, user: UUID
-    ) -> None:
-        await take_in(missing, post(missing, "whole.zip"))
-        (sighting,) = await ask(missing, "select id from sighting")
-        async with missing.database.transaction() as tx:
-            await note_evidence(tx, missing.channel_id, {sighting["id"]: "whole"}, now=missing.clock.now())
-        await missing.work()
-        assert await told(missing) == ["whole"]
-
-    async def test_an_archive_that_turned_out_to_be_a_volume_is_not_told_before_its_set(
-        self, missing: Missing, user: UUID
-    ) -> None:
-        await take_in(missing, post(missing, "pack.rar"))
-        await pass_time(missing, 60)
-        await take_in(missing, post(missing, "pack.r00"), post(missing, "pack.r01", 20))
-        await pass_time(missing, 2 * HOUR_S)
-        assert await told(missing) == []
-        await pass_time(missing, DAY_S)
-        assert await told(missing) == ["pack"]
 
 
 class TestChoices:
