@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from typing import Any, Literal
 from uuid import UUID
 
 import httpx
 import pytest
-from typer.testing import CliRunner
-from webworld import ORIGIN, WebWorld, form_token
+from rule_ways import RuleWays, Way, ways
+from webworld import WebWorld
 
-from headgate.cli.main import app
 from headgate.outflow.library_sends import rules
 from headgate.storage.library_sends.rules import StoredSendRule
 
 pytestmark = pytest.mark.usefixtures("settings_of_commands")
 
-Way = Literal["command", "api", "page"]
-ways = pytest.mark.parametrize("way", ["command", "api", "page"])
 
-
-async def command(*arguments: object) -> str:
-    typed = ["library", "sends", "rules", *map(str, arguments)]
-    done = await asyncio.to_thread(CliRunner().invoke, app, typed)
-    assert done.exit_code in {0, 1}, done.output
-    return done.stdout + " ".join(done.stderr.split())
-
-
-async def api(client: httpx.AsyncClient, method: str, path: str, **body: Any) -> str:
-    headers = {"x-csrf-token": await form_token(client), "origin": ORIGIN}
-    answer = await client.request(method, f"/api/v1/library/send-rules{path}", json=body, headers=headers)
-    assert answer.status_code < 500
-    return answer.text
-
-
-async def post(client: httpx.AsyncClient, path: str, **fields: str) -> str:
-    data = {"csrf_token": await form_token(client), **fields}
-    answer = await client.post(f"/send-rules{path}", data=data, headers={"origin": ORIGIN})
-    assert answer.status_code < 500
-    return answer.text
+def ways_of(client: httpx.AsyncClient) -> RuleWays:
+    return RuleWays(client, ("library", "sends", "rules"), "/library/send-rules", "/send-rules")
 
 
 async def add_target(world: WebWorld) -> UUID:
@@ -63,12 +40,20 @@ async def rule_of(world: WebWorld) -> StoredSendRule:
     return rule
 
 
-async def add(client: httpx.AsyncClient, way: Way, target_id: UUID, query: str) -> str:
+async def add(by: RuleWays, way: Way, target_id: UUID, query: str) -> str:
     if way == "command":
-        return await command("add", "Keep", query, "--to", target_id)
+        return await by.command("add", "Keep", query, "--to", target_id)
     if way == "api":
-        return await api(client, "POST", "", name="Keep", query=query, target_id=str(target_id))
-    return await post(client, "", name="Keep", query=query, target=str(target_id), do="save")
+        return await by.api("POST", "", name="Keep", query=query, target_id=str(target_id))
+    return await by.post("", name="Keep", query=query, target=str(target_id), do="save")
+
+
+async def edit(by: RuleWays, way: Way, rule: StoredSendRule, name: str, query: str) -> str:
+    if way == "command":
+        return await by.command("edit", rule.name, "--name", name, "--query", query)
+    if way == "api":
+        return await by.api("PATCH", f"/{rule.id}", name=name, query=query)
+    return await by.post(f"/{rule.id}", name=name, query=query, target=str(rule.target_id), do="save")
 
 
 @ways
@@ -76,42 +61,51 @@ async def test_a_rule_is_added_tried_switched_and_removed(world: WebWorld, way: 
     target_id = await add_target(world)
     await world.add_item(await world.add_channel(), "Knight", minute=1)
     async with world.signed_in() as client:
-        assert "send everything" in await add(client, way, target_id, "")
-        await add(client, way, target_id, "kind=package&sort=name")
+        by = ways_of(client)
+        assert "send everything" in await add(by, way, target_id, "")
+        await add(by, way, target_id, "kind=package&sort=name")
         rule = await rule_of(world)
-        assert (rule.name, rule.query, rule.target_title, rule.enabled) == (
-            "Keep",
-            "kind=package",
-            "Archive",
-            False,
-        )
+        assert (rule.name, rule.query, rule.target_title) == ("Keep", "kind=package", "Archive")
+        assert not rule.enabled
         if way == "command":
-            assert json.loads(await command("try", "Keep", "--json"))["tried"] == 1
-            await command("on", "Keep", "--backfill")
+            assert json.loads(await by.command("try", "Keep", "--json"))["tried"] == 1
+            await by.command("on", "Keep", "--backfill")
         elif way == "api":
             wish = {"name": "Keep", "query": "kind=package", "target_id": str(target_id)}
-            assert json.loads(await api(client, "POST", "/try", **wish))["tried"] == 1
-            await api(client, "POST", f"/{rule.id}/on", backfill=True)
+            assert json.loads(await by.api("POST", "/try", **wish))["tried"] == 1
+            await by.api("POST", f"/{rule.id}/on", backfill=True)
         else:
-            empty = await client.get("/send-rules/new?tag=knight&q=x")
-            assert 'value="tag=knight"' in empty.text
-            tried = await post(client, "", name="x", query="kind=package", target=str(target_id), do="try")
+            assert 'value="tag=knight"' in await by.page("/new?tag=knight&q=x")
+            tried = await by.post("", name="x", query="kind=package", target=str(target_id), do="try")
             assert "Nothing was sent" in tried
-            assert "Also send what is there" in (await client.get(f"/send-rules/{rule.id}/on")).text
-            await post(client, f"/{rule.id}/on", backfill="true")
+            assert "Also send what is there" in await by.page(f"/{rule.id}/on")
+            await by.post(f"/{rule.id}/on", backfill="true")
         rule = await rule_of(world)
         assert (rule.enabled, rule.backfilling) == (True, True)
-        await _end(client, way, rule, "off")
+        if way == "command":
+            await by.command("off", rule.name)
+        else:
+            await (by.api("POST", f"/{rule.id}/off") if way == "api" else by.post(f"/{rule.id}/off"))
         assert not (await rule_of(world)).enabled
-        await _end(client, way, rule, "remove")
+        await by.remove(way, rule.id, rule.name)
         async with world.database.transaction() as tx:
             assert await rules.list_rules(tx) == []
 
 
-async def _end(client: httpx.AsyncClient, way: Way, rule: StoredSendRule, do: str) -> None:
-    if way == "command":
-        await command(do, rule.name, *(["--yes"] if do == "remove" else []))
-    elif way == "api":
-        await api(client, *(("DELETE", f"/{rule.id}") if do == "remove" else ("POST", f"/{rule.id}/off")))
-    else:
-        await post(client, f"/{rule.id}/{do}")
+@ways
+async def test_a_rule_is_edited_only_while_it_is_off(world: WebWorld, way: Way) -> None:
+    target_id = await add_target(world)
+    async with world.signed_in() as client:
+        by = ways_of(client)
+        await add(by, way, target_id, "kind=package")
+        rule = await rule_of(world)
+        assert "send everything" in await edit(by, way, rule, "Keep", "sort=name")
+        await edit(by, way, rule, "Keep zips", "type=zip")
+        changed = await rule_of(world)
+        assert (changed.id, changed.name, changed.query) == (rule.id, "Keep zips", "type=zip")
+        assert changed.target_id == target_id
+        assert 'value="type=zip"' in await by.page(f"/{rule.id}")
+        async with world.database.transaction() as tx:
+            await rules.switch_on(tx, rule.id, backfill=False, now=world.clock.now())
+        assert "is in use" in await edit(by, way, changed, "Keep zips", "type=rar")
+        assert (await rule_of(world)).query == "type=zip"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 import typer
@@ -10,9 +9,20 @@ import typer
 from headgate.catalogue.groups import rules
 from headgate.catalogue.groups.rule_trials import MAX_TRIED, GroupTrial, try_rule
 from headgate.cli.context import CommandContext, with_database
-from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table, working
+from headgate.cli.library.rule_commands import (
+    ItemsOption,
+    NameArgument,
+    NameOption,
+    RuleArgument,
+    TriedArgument,
+    change_rule,
+    given,
+    pick_rule,
+    remove_rule,
+    unknown_rule,
+)
+from headgate.cli.output import AsJson, Yes, print_json, print_table, working
 from headgate.cli.phrases import count_of
-from headgate.domain.errors import UserError
 from headgate.domain.library.group_rules import GroupRuleKind
 from headgate.domain.words.group_words import RULE_KIND_WORDS, rule_state
 from headgate.storage.database import Tx
@@ -20,7 +30,7 @@ from headgate.storage.groups.rules import StoredGroupRule
 
 app = typer.Typer(no_args_is_help=True, help="Rules that group items by themselves.")
 
-Rule = Annotated[str, typer.Argument(metavar="RULE", help="Name or id of a rule.")]
+COMMAND = "headgate library group rules"
 ByOption = Annotated[
     GroupRuleKind | None,
     typer.Option("--by", help="What groups: title (same creator and title pattern) or replies."),
@@ -66,7 +76,7 @@ def list_rules(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the rule.")],
+    name: NameArgument,
     *,
     by: ByOption = None,
     pattern: PatternOption = None,
@@ -78,51 +88,45 @@ def add(
     async def act(tx: Tx, context: CommandContext) -> StoredGroupRule:
         return await rules.add_rule(tx, rule, ids=context.ids, now=context.clock.now())
 
-    _change(act, "Added {}, which is off. Try it, then switch it on.", as_json=as_json)
+    change_rule(act, "Added {}, which is off. Try it, then switch it on.", as_json=as_json)
 
 
 @app.command()
 def edit(
-    rule: Rule,
+    rule: RuleArgument,
     *,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="A new name.")] = None,
+    name: NameOption = None,
     by: ByOption = None,
     pattern: PatternOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Change a rule that is off."""
-    given = {"name": name, "kind": by, "pattern": pattern}
-    typed = {key: value for key, value in given.items() if value is not None}
+    typed = given(name=name, kind=by, pattern=pattern)
 
     async def act(tx: Tx, _context: CommandContext) -> StoredGroupRule:
         return await rules.edit_rule(tx, (await find_rule(tx, rule)).id, typed)
 
-    _change(act, "Changed {}.", as_json=as_json)
+    change_rule(act, "Changed {}.", as_json=as_json)
 
 
 @app.command("try")
 def try_one(
-    rule: Annotated[str, typer.Argument(metavar="RULE", help="Name of a rule; a new one if there is none.")],
+    rule: TriedArgument,
     *,
     by: ByOption = None,
     pattern: PatternOption = None,
-    items: Annotated[
-        int, typer.Option("--items", min=1, max=1_000_000, help="How many of the newest items to try.")
-    ] = MAX_TRIED,
+    items: ItemsOption = MAX_TRIED,
     as_json: AsJson = False,
 ) -> None:
     """Show which groups a rule would make of what is there; nothing is changed."""
 
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
-            known = next((one for one in await rules.list_rules(tx) if _is(one, rule)), None)
+            known = pick_rule(await rules.list_rules(tx), rule)
             base = vars(known.rule) if known else {"name": rule}
-            given = {"kind": by, "pattern": pattern}
-            typed = {key: value for key, value in given.items() if value is not None}
+            tried = rules.read_rule({**base, **given(kind=by, pattern=pattern)})
             with working("Trying the rule …"):
-                trial = await try_rule(
-                    tx, rules.read_rule({**base, **typed}), limit=items, clock=context.clock
-                )
+                trial = await try_rule(tx, tried, limit=items, clock=context.clock)
         if as_json:
             print_json(trial)
         else:
@@ -132,18 +136,18 @@ def try_one(
 
 
 @app.command()
-def on(rule: Rule, *, as_json: AsJson = False) -> None:
+def on(rule: RuleArgument, *, as_json: AsJson = False) -> None:
     """Switch a rule on: what is there is grouped in the background, and what arrives at once."""
 
     async def act(tx: Tx, _context: CommandContext) -> StoredGroupRule:
         return await rules.switch_on(tx, (await find_rule(tx, rule)).id)
 
-    _change(act, "{} is on. What is there is grouped in the background.", as_json=as_json)
+    change_rule(act, "{} is on. What is there is grouped in the background.", as_json=as_json)
 
 
 @app.command()
 def off(
-    rule: Rule,
+    rule: RuleArgument,
     *,
     dissolve: Annotated[
         bool, typer.Option("--dissolve/--keep", help="Dissolve its groups that no one has changed.")
@@ -156,52 +160,22 @@ def off(
         return await rules.switch_off(tx, (await find_rule(tx, rule)).id, dissolve=dissolve)
 
     kept = "Its groups are dissolved, apart from those that someone has changed."
-    _change(act, "{} is off. " + (kept if dissolve else "Its groups stay."), as_json=as_json)
+    change_rule(act, "{} is off. " + (kept if dissolve else "Its groups stay."), as_json=as_json)
 
 
 @app.command()
-def remove(rule: Rule, *, yes: Yes = False, as_json: AsJson = False) -> None:
+def remove(rule: RuleArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
     """Remove a rule; its groups stay."""
-
-    async def look(context: CommandContext) -> StoredGroupRule:
-        async with context.database.transaction() as tx:
-            return await find_rule(tx, rule)
-
-    known = with_database(look)
-    confirm(f"Remove the rule {known.name!r}? Its groups stay.", yes=yes)
-
-    async def act(tx: Tx, _context: CommandContext) -> StoredGroupRule:
-        return await rules.remove_rule(tx, known.id)
-
-    _change(act, "Removed {}.", as_json=as_json)
+    remove_rule(
+        lambda tx: find_rule(tx, rule), rules.remove_rule, yes=yes, as_json=as_json, effect="Its groups stay."
+    )
 
 
 async def find_rule(tx: Tx, reference: str) -> StoredGroupRule:
     """Return the rule that a person means."""
-    for one in await rules.list_rules(tx):
-        if _is(one, reference):
-            return one
-    raise UserError(
-        f"There is no rule {reference!r}.", command="headgate library group rules list", field="rule"
-    )
-
-
-def _is(rule: StoredGroupRule, reference: str) -> bool:
-    return reference.strip().casefold() in {rule.name.casefold(), str(rule.id)}
-
-
-def _change(
-    act: Callable[[Tx, CommandContext], Awaitable[StoredGroupRule]], sentence: str, *, as_json: bool
-) -> None:
-    async def run(context: CommandContext) -> StoredGroupRule:
-        async with context.database.transaction() as tx:
-            return await act(tx, context)
-
-    changed = with_database(run)
-    if as_json:
-        print_json(changed)
-    else:
-        typer.echo(sentence.format(changed.name))
+    if (found := pick_rule(await rules.list_rules(tx), reference)) is None:
+        raise unknown_rule(reference, COMMAND)
+    return found
 
 
 def _print(trial: GroupTrial) -> None:

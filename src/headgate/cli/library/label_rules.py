@@ -10,16 +10,27 @@ from headgate.catalogue import label_rules
 from headgate.catalogue.label_rules import RuleSet
 from headgate.catalogue.label_trials import MAX_TRIED, LabelledOtherwise, Trial, try_rule
 from headgate.cli.context import CommandContext, with_database
-from headgate.cli.output import AsJson, confirm, print_json, print_table, working
-from headgate.domain.errors import UserError
+from headgate.cli.library.rule_commands import (
+    ItemsOption,
+    NameArgument,
+    NameOption,
+    TriedArgument,
+    change_rule,
+    given,
+    pick_rule,
+    remove_rule,
+    unknown_rule,
+)
+from headgate.cli.output import AsJson, Yes, print_json, print_table, working
 from headgate.domain.library.label_rules import LabelField, LabelKind, Normalisation
 from headgate.domain.words.label_words import FIELD_WORDS
+from headgate.storage.database import Tx
 from headgate.storage.labels.rules import StoredRule
 
 app = typer.Typer(no_args_is_help=True, help="Edit and try the rules that read creators and tags.")
 
+COMMAND = "headgate label-rule"
 RuleArgument = Annotated[str, typer.Argument(metavar="RULE", help="Name, number or id of a rule.")]
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A name for the rule.")]
 InOption = Annotated[
     LabelField | None,
     typer.Option("--in", metavar="PLACE", help="Where to look: topic, caption, hashtag or file_name."),
@@ -39,9 +50,6 @@ WrittenOption = Annotated[
 ]
 PlaceOption = Annotated[
     int | None, typer.Option("--position", metavar="N", help="Place among the rules; earlier ones go first.")
-]
-LimitOption = Annotated[
-    int, typer.Option("--items", min=1, max=1_000_000, help="How many of the newest items to try.")
 ]
 
 
@@ -89,19 +97,17 @@ def add(
     """Add a rule; all items are labelled again."""
     rule = label_rules.read_rule(_typed(name, where, kind, pattern, written))
 
-    async def act(context: CommandContext) -> None:
-        async with context.database.transaction() as tx:
-            made = await label_rules.add_rule(tx, rule, position=position, ids=context.ids)
-        _say(made, f"Added rule {made.position}, {made.name}. Items are labelled again.", as_json=as_json)
+    async def act(tx: Tx, context: CommandContext) -> StoredRule:
+        return await label_rules.add_rule(tx, rule, position=position, ids=context.ids)
 
-    with_database(act)
+    change_rule(act, "Added rule {1.position}, {0}. Items are labelled again.", as_json=as_json)
 
 
 @app.command()
 def edit(
     rule: RuleArgument,
     *,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="A new name.")] = None,
+    name: NameOption = None,
     where: InOption = None,
     kind: KindOption = None,
     pattern: PatternOption = None,
@@ -113,38 +119,28 @@ def edit(
     """Change a rule, move it, or turn it on or off; all items are labelled again."""
     typed = _typed(name, where, kind, pattern, written, enabled=enabled)
 
-    async def act(context: CommandContext) -> None:
-        async with context.database.transaction() as tx:
-            known = _meant(await label_rules.list_rules(tx), rule)
-            made = await label_rules.edit_rule(tx, known.id, typed, position=position)
-        _say(made, f"Changed rule {made.position}, {made.name}. Items are labelled again.", as_json=as_json)
+    async def act(tx: Tx, _context: CommandContext) -> StoredRule:
+        known = await _meant(tx, rule)
+        return await label_rules.edit_rule(tx, known.id, typed, position=position)
 
-    with_database(act)
+    change_rule(act, "Changed rule {1.position}, {0}. Items are labelled again.", as_json=as_json)
 
 
 @app.command()
-def remove(
-    rule: RuleArgument,
-    *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: AsJson = False,
-) -> None:
+def remove(rule: RuleArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
     """Remove a rule; labels that only it found disappear."""
-
-    async def act(context: CommandContext) -> None:
-        async with context.database.transaction() as tx:
-            known = _meant(await label_rules.list_rules(tx), rule)
-        confirm(f"Remove the rule {known.name!r}?", yes=yes)
-        async with context.database.transaction() as tx:
-            removed = await label_rules.remove_rule(tx, known.id)
-        _say(removed, f"Removed the rule {removed.name}. Items are labelled again.", as_json=as_json)
-
-    with_database(act)
+    remove_rule(
+        lambda tx: _meant(tx, rule),
+        label_rules.remove_rule,
+        yes=yes,
+        as_json=as_json,
+        effect="Labels that only it found disappear.",
+    )
 
 
 @app.command("try")
 def try_one(
-    rule: Annotated[str, typer.Argument(metavar="RULE", help="Name of a rule; a new one if there is none.")],
+    rule: TriedArgument,
     *,
     where: InOption = None,
     kind: KindOption = None,
@@ -152,7 +148,7 @@ def try_one(
     written: WrittenOption = None,
     position: PlaceOption = None,
     without: Annotated[bool, typer.Option("--without", help="Try what is lost without the rule.")] = False,
-    items: LimitOption = MAX_TRIED,
+    items: ItemsOption = MAX_TRIED,
     as_json: AsJson = False,
 ) -> None:
     """Show which items a rule would label differently; nothing is saved."""
@@ -162,7 +158,7 @@ def try_one(
         async with context.database.transaction() as tx:
             known = _find(await label_rules.list_rules(tx), rule)
             if known is None and without:
-                raise _unknown(rule)
+                raise unknown_rule(rule, COMMAND)
             base = vars(known.rule) if known else {"name": rule}
             tried = None if without else label_rules.read_rule({**base, **typed})
             with working("Trying the rule …"):
@@ -192,40 +188,20 @@ def _typed(
     enabled: bool | None = None,
 ) -> dict[str, Any]:
     """Return what was named; the rest stays."""
-    given = {
-        "name": name,
-        "field": where,
-        "kind": kind,
-        "pattern": pattern,
-        "normalisation": written,
-        "enabled": enabled,
-    }
-    return {key: value for key, value in given.items() if value is not None}
+    labelled = given(field=where, kind=kind, normalisation=written)
+    return {**given(name=name, pattern=pattern, enabled=enabled), **labelled}
 
 
 def _find(listed: RuleSet, reference: str) -> StoredRule | None:
-    typed = reference.strip().casefold()
-    by_name = [rule for rule in listed.rules if rule.name.casefold() == typed]
-    by_other = [rule for rule in listed.rules if typed in {str(rule.id), str(rule.position)}]
-    return next(iter(by_name or by_other), None)
+    numbered = (rule for rule in listed.rules if str(rule.position) == reference.strip())
+    return pick_rule(listed.rules, reference) or next(numbered, None)
 
 
-def _meant(listed: RuleSet, reference: str) -> StoredRule:
-    found = _find(listed, reference)
+async def _meant(tx: Tx, reference: str) -> StoredRule:
+    found = _find(await label_rules.list_rules(tx), reference)
     if found is None:
-        raise _unknown(reference)
+        raise unknown_rule(reference, COMMAND)
     return found
-
-
-def _unknown(reference: str) -> UserError:
-    return UserError(f"There is no rule {reference!r}.", command="headgate label-rule list", field="rule")
-
-
-def _say(rule: StoredRule, sentence: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(rule)
-    else:
-        typer.echo(sentence)
 
 
 def _print(trial: Trial) -> None:

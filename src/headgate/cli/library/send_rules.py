@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from headgate.cli.context import CommandContext, with_database
+from headgate.cli.library.rule_commands import (
+    ItemsOption,
+    NameArgument,
+    NameOption,
+    RuleArgument,
+    change_rule,
+    given,
+    pick_rule,
+    remove_rule,
+    unknown_rule,
+)
 from headgate.cli.lookup.channels import get_account
 from headgate.cli.lookup.targets import get_targets, platform_of
-from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table, working
+from headgate.cli.output import AsJson, Yes, print_json, print_table, working
 from headgate.cli.phrases import count_of
-from headgate.domain.errors import UserError
 from headgate.outflow.library_sends import rules
 from headgate.outflow.library_sends.rules import MAX_TRIED, SendTrial
 from headgate.storage.database import Tx
@@ -20,7 +29,8 @@ from headgate.storage.library_sends.rules import NewSendRule, StoredSendRule
 
 app = typer.Typer(no_args_is_help=True, help="Rules that send things on by themselves.")
 
-Rule = Annotated[str, typer.Argument(metavar="RULE", help="Name or id of a rule.")]
+COMMAND = "headgate library sends rules"
+QUERY_HELP = "Filters, as in the library's address: type=zip&tag=x."
 
 
 @app.command("list")
@@ -56,11 +66,8 @@ def list_rules(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the rule.")],
-    query: Annotated[
-        str,
-        typer.Argument(metavar="QUERY", help="Filters, as in the library's address: type=zip&tag=x."),
-    ],
+    name: NameArgument,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help=QUERY_HELP)],
     *,
     to: Annotated[str, typer.Option("--to", metavar="TARGET", help="Title, key or id of a target.")],
     account: Annotated[
@@ -71,21 +78,42 @@ def add(
     """Add a rule, which is off."""
 
     async def act(tx: Tx, context: CommandContext) -> StoredSendRule:
-        (target_id,) = await get_targets(tx, [to], platform=await platform_of(tx, account))
-        account_id = (await get_account(tx, account)).id if account else None
-        rule = NewSendRule(name, query, target_id, account_id)
+        rule = NewSendRule(name, query, **await _where(tx, to, account))
         return await rules.add_rule(tx, rule, ids=context.ids, now=context.clock.now())
 
-    _change(act, "Added {}, which is off. Try it, then switch it on.", as_json=as_json)
+    change_rule(act, "Added {}, which is off. Try it, then switch it on.", as_json=as_json)
+
+
+@app.command()
+def edit(
+    rule: RuleArgument,
+    *,
+    name: NameOption = None,
+    query: Annotated[str | None, typer.Option("--query", metavar="QUERY", help=QUERY_HELP)] = None,
+    to: Annotated[
+        str, typer.Option("--to", metavar="TARGET", help="Another target, by title, key or id.")
+    ] = "",
+    account: Annotated[
+        str,
+        typer.Option("--account", metavar="ACCOUNT", help="Another account; with --to alone, any that can."),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Change a rule that is off; what it has asked for is still sent."""
+
+    async def act(tx: Tx, _context: CommandContext) -> StoredSendRule:
+        known = await find_rule(tx, rule)
+        where = await _where(tx, to or str(known.target_id), account) if to or account else {}
+        return await rules.edit_rule(tx, known.id, {**given(name=name, query=query), **where})
+
+    change_rule(act, "Changed {}.", as_json=as_json)
 
 
 @app.command("try")
 def try_one(
-    rule: Rule,
+    rule: RuleArgument,
     *,
-    items: Annotated[
-        int, typer.Option("--items", min=1, max=1_000_000, help="How many of the newest items to try.")
-    ] = MAX_TRIED,
+    items: ItemsOption = MAX_TRIED,
     as_json: AsJson = False,
 ) -> None:
     """Show how many things a rule would send of what is there; nothing is sent."""
@@ -93,9 +121,8 @@ def try_one(
     async def look(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             known = await find_rule(tx, rule)
-            tried = NewSendRule(known.name, known.query, known.target_id, known.account_id)
             with working("Trying the rule …"):
-                trial = await rules.try_rule(tx, tried, rule_id=known.id, limit=items)
+                trial = await rules.try_rule(tx, known.rule, rule_id=known.id, limit=items)
         if as_json:
             print_json(trial)
         else:
@@ -106,7 +133,7 @@ def try_one(
 
 @app.command()
 def on(
-    rule: Rule,
+    rule: RuleArgument,
     *,
     backfill: Annotated[
         bool, typer.Option("--backfill", help="Send what is there, too; else only what arrives.")
@@ -120,58 +147,37 @@ def on(
         return await rules.switch_on(tx, known.id, backfill=backfill, now=context.clock.now())
 
     also = "What is there is sent, too." if backfill else "What arrives from now on is sent."
-    _change(act, "{} is on. " + also, as_json=as_json)
+    change_rule(act, "{} is on. " + also, as_json=as_json)
 
 
 @app.command()
-def off(rule: Rule, *, as_json: AsJson = False) -> None:
+def off(rule: RuleArgument, *, as_json: AsJson = False) -> None:
     """Switch a rule off; what it has asked for is still sent."""
 
     async def act(tx: Tx, _context: CommandContext) -> StoredSendRule:
         return await rules.switch_off(tx, (await find_rule(tx, rule)).id)
 
-    _change(act, "{} is off.", as_json=as_json)
+    change_rule(act, "{} is off.", as_json=as_json)
 
 
 @app.command()
-def remove(rule: Rule, *, yes: Yes = False, as_json: AsJson = False) -> None:
+def remove(rule: RuleArgument, *, yes: Yes = False, as_json: AsJson = False) -> None:
     """Remove a rule; what it sent stays where it is."""
-
-    async def look(context: CommandContext) -> StoredSendRule:
-        async with context.database.transaction() as tx:
-            return await find_rule(tx, rule)
-
-    known = with_database(look)
-    confirm(f"Remove the rule {known.name!r}?", yes=yes)
-
-    async def act(tx: Tx, _context: CommandContext) -> StoredSendRule:
-        return await rules.remove_rule(tx, known.id)
-
-    _change(act, "Removed {}.", as_json=as_json)
+    remove_rule(lambda tx: find_rule(tx, rule), rules.remove_rule, yes=yes, as_json=as_json)
 
 
 async def find_rule(tx: Tx, reference: str) -> StoredSendRule:
     """Return the rule that a person means."""
-    for one in await rules.list_rules(tx):
-        if reference.strip().casefold() in {one.name.casefold(), str(one.id)}:
-            return one
-    raise UserError(
-        f"There is no rule {reference!r}.", command="headgate library sends rules list", field="rule"
-    )
+    if (found := pick_rule(await rules.list_rules(tx), reference)) is None:
+        raise unknown_rule(reference, COMMAND)
+    return found
 
 
-def _change(
-    act: Callable[[Tx, CommandContext], Awaitable[StoredSendRule]], sentence: str, *, as_json: bool
-) -> None:
-    async def run(context: CommandContext) -> StoredSendRule:
-        async with context.database.transaction() as tx:
-            return await act(tx, context)
-
-    changed = with_database(run)
-    if as_json:
-        print_json(changed)
-    else:
-        typer.echo(sentence.format(changed.name))
+async def _where(tx: Tx, target: str, account: str) -> dict[str, Any]:
+    """Return where a rule sends, and by which account, as people name them."""
+    (target_id,) = await get_targets(tx, [target], platform=await platform_of(tx, account))
+    account_id = (await get_account(tx, account)).id if account else None
+    return {"target_id": target_id, "account_id": account_id}
 
 
 def _print(trial: SendTrial) -> None:

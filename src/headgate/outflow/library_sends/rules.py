@@ -6,9 +6,10 @@ on, and then sends what arrives, each thing once; what was there before only if 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from headgate.domain.errors import NotFound, UserError
@@ -75,16 +76,28 @@ async def add_rule(tx: Tx, rule: NewSendRule, *, ids: Ids, now: datetime) -> Sto
     """Add a rule, which is off."""
     rule = await read_rule(tx, rule)
     await rules.lock_rules(tx)
-    known = await rules.list_rules(tx)
-    if any(one.name == rule.name for one in known):
-        raise UserError(
-            f"There is a rule {rule.name!r} already.", remedy="Choose another name.", field="name"
-        )
-    if len(known) >= MAX_RULES:
+    await _check_name(tx, rule.name)
+    if len(await rules.list_rules(tx)) >= MAX_RULES:
         raise UserError(f"There can be at most {MAX_RULES} rules.", remedy="Remove some.", field="name")
     rule_id = ids.new()
     await rules.insert_rule(tx, rule_id, rule, now=now)
     await publish(tx, SEND_RULES_CHANGED)
+    return await get_rule(tx, rule_id)
+
+
+async def edit_rule(tx: Tx, rule_id: UUID, typed: Mapping[str, Any]) -> StoredSendRule:
+    """Change a rule that is off; what it has asked for is still sent, where it was to go then."""
+    await rules.lock_rules(tx)
+    known = await get_rule(tx, rule_id)
+    changed = await read_rule(tx, replace(known.rule, **typed))
+    await _check_name(tx, changed.name, besides=rule_id)
+    if changed != known.rule:
+        if known.enabled:
+            raise UserError(
+                f"The rule {known.name!r} is in use.", remedy="Switch it off to change it.", field="rule"
+            )
+        await rules.update_rule(tx, rule_id, changed)
+        await publish(tx, SEND_RULES_CHANGED)
     return await get_rule(tx, rule_id)
 
 
@@ -168,6 +181,11 @@ async def apply_rule(
     await publish(tx, SENDS_CHANGED)
     await publish(tx, SEND_RULES_CHANGED)
     return len(created)
+
+
+async def _check_name(tx: Tx, name: str, *, besides: UUID | None = None) -> None:
+    if any(rule.name == name and rule.id != besides for rule in await rules.list_rules(tx)):
+        raise UserError(f"There is a rule {name!r} already.", remedy="Choose another name.", field="name")
 
 
 def _read_filters(query: str) -> ShelfView:

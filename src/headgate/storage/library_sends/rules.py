@@ -19,6 +19,18 @@ MAX_VERIFIED = 10
 
 
 @dataclass(frozen=True)
+class NewSendRule:
+    """A rule as people write it."""
+
+    name: str
+    query: str
+    target_id: UUID
+    account_id: UUID | None = None
+    user_id: UUID | None = None
+    """Who adds it."""
+
+
+@dataclass(frozen=True)
 class StoredSendRule:
     """A rule, and what has become of what it asked for; counts end at 10,000."""
 
@@ -45,16 +57,9 @@ class StoredSendRule:
     missing: int
     """Sent, but not found there."""
 
-
-@dataclass(frozen=True)
-class NewSendRule:
-    """A rule to be added."""
-
-    name: str
-    query: str
-    target_id: UUID
-    account_id: UUID | None = None
-    user_id: UUID | None = None
+    @property
+    def rule(self) -> NewSendRule:
+        return NewSendRule(self.name, self.query, self.target_id, self.account_id)
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,11 @@ async def list_rules(tx: Tx, *, rule_id: UUID | None = None) -> list[StoredSendR
 
 async def insert_rule(tx: Tx, rule_id: UUID, rule: NewSendRule, *, now: datetime) -> None:
     await tx.execute(Q["insert_rule"], id=rule_id, now=now, **vars(rule))
+
+
+async def update_rule(tx: Tx, rule_id: UUID, rule: NewSendRule) -> None:
+    wanted = {"target_id": rule.target_id, "account_id": rule.account_id}
+    await tx.execute(Q["update_rule"], id=rule_id, name=rule.name, query=rule.query, **wanted)
 
 
 async def switch_on(tx: Tx, rule_id: UUID, *, backfill: bool, now: datetime) -> None:

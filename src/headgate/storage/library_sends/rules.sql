@@ -24,6 +24,11 @@ select pg_advisory_xact_lock(hashtextextended('headgate send rules', 0))
 insert into send_rule (id, name, query, target_id, account_id, user_id, created_at)
 values (%(id)s, %(name)s, %(query)s, %(target_id)s, %(account_id)s, %(user_id)s, %(now)s)
 
+-- name: update_rule
+-- What it asked for before stays asked for.
+update send_rule set name = %(name)s, query = %(query)s, target_id = %(target_id)s, account_id = %(account_id)s
+where id = %(id)s
+
 -- name: switch_on
 -- From now on; with backfill also what is there.
 update send_rule

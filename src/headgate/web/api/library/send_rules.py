@@ -1,7 +1,8 @@
-"""Rules that send things on: listing, trying, switching and removing them."""
+"""Rules that send things on: listing, trying, changing, switching and removing them."""
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -32,6 +33,24 @@ class SendRuleWish(BaseModel):
     account_id: UUID | None = None
 
 
+class SendRuleChange(BaseModel):
+    """The fields to change; omitted ones stay. A rule that is on cannot be changed.
+
+    An `account_id` of null lets any account send that can.
+    """
+
+    name: str | None = None
+    query: str | None = Field(default=None, max_length=MAX_QUERY_LENGTH)
+    target_id: UUID | None = None
+    account_id: UUID | None = None
+
+    @property
+    def typed(self) -> dict[str, Any]:
+        """The fields that were given; only an account can be none."""
+        given = self.model_dump(exclude_unset=True)
+        return {name: value for name, value in given.items() if value is not None or name == "account_id"}
+
+
 class SwitchOn(BaseModel):
     """What is sent."""
 
@@ -58,6 +77,13 @@ async def try_one(site: CurrentSite, body: SendRuleWish) -> SendTrial:
     """Show how many of the newest items a rule would send; nothing is sent."""
     async with site.transaction() as tx:
         return await rules.try_rule(tx, NewSendRule(**body.model_dump()))
+
+
+@routes.patch("/library/send-rules/{rule_id}", door=scope("admin"), tags=["library"])
+async def edit(site: CurrentSite, rule_id: UUID, body: SendRuleChange) -> StoredSendRule:
+    """Change a rule that is off."""
+    async with site.transaction() as tx:
+        return await rules.edit_rule(tx, rule_id, body.typed)
 
 
 @routes.post("/library/send-rules/{rule_id}/on", door=scope("admin"), tags=["library"])

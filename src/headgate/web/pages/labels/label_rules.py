@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Form, Response
-from fastapi.responses import RedirectResponse
 
 from headgate.catalogue import label_rules
 from headgate.catalogue.label_trials import Trial, try_rule
-from headgate.domain.errors import UserError
 from headgate.domain.library.label_rules import LabelRule
 from headgate.domain.words.label_words import FIELD_WORDS, KIND_WORDS, NORMALISATION_WORDS
+from headgate.storage.database import Tx
 from headgate.storage.labels.rules import StoredRule
 from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.door import ADMIN, SIGNED_IN, Routes
-from headgate.web.pages.confirmations import Confirmation, ask
+from headgate.web.pages.rules import RuleForm, Text, add_removal, back_to, save_or_try
 from headgate.web.parts import CurrentSite, Site
 
 routes = Routes()
@@ -31,18 +29,15 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 }
 NEW_RULE: dict[str, Any] = vars(LabelRule("", "caption", "", "creator", "spaced"))
 
-Text = Annotated[str, Form(max_length=5000)]
+LabelRuleForm = RuleForm[StoredRule, Trial]
 
-
-@dataclass(frozen=True)
-class RuleForm:
-    """What the form of a rule shows."""
-
-    values: dict[str, Any]
-    rule: StoredRule | None = None
-    """The rule that is edited; None: a new one."""
-    problem: UserError | None = None
-    trial: Trial | None = None
+add_removal(
+    routes,
+    HOME,
+    get=label_rules.get_rule,
+    remove=label_rules.remove_rule,
+    text="Labels that only this rule found disappear. What people set stays.",
+)
 
 
 @routes.get("/label-rules", door=SIGNED_IN)
@@ -50,44 +45,28 @@ async def show_rules(site: CurrentSite, caller: CurrentCaller) -> Response:
     async with site.transaction() as tx:
         found = await label_rules.list_rules(tx)
     return site.renderer.render(
-        "label_rules.html", caller=caller, rules=found.rules, fields=FIELD_WORDS, kinds=KIND_WORDS
+        "label_rules.html", caller=caller, home=HOME, rules=found.rules, fields=FIELD_WORDS, kinds=KIND_WORDS
     )
 
 
 @routes.get("/label-rules/new", door=ADMIN)
 async def show_new(site: CurrentSite, caller: CurrentCaller) -> Response:
-    return _render_form(site, caller, RuleForm(NEW_RULE))
+    return _render_form(site, caller, LabelRuleForm(NEW_RULE))
 
 
 @routes.get("/label-rules/{rule_id}", door=ADMIN)
 async def show_rule(site: CurrentSite, caller: CurrentCaller, rule_id: UUID) -> Response:
     async with site.transaction() as tx:
         rule = await label_rules.get_rule(tx, rule_id)
-    return _render_form(site, caller, RuleForm(vars(rule.rule), rule))
+    return _render_form(site, caller, LabelRuleForm(vars(rule.rule), rule))
 
 
 @routes.post("/label-rules", door=ADMIN)
-async def add_rule(
-    site: CurrentSite,
-    caller: CurrentCaller,
-    name: Text = "",
-    source: Text = "",
-    kind: Text = "",
-    pattern: Text = "",
-    normalisation: Text = "",
-    enabled: Annotated[bool, Form()] = False,
-    do: Text = "",
-) -> Response:
-    """Save a new rule, or only try it."""
-    values = _values(name, source, kind, pattern, normalisation, enabled=enabled)
-    return await _save_or_try(site, caller, RuleForm(values), do)
-
-
 @routes.post("/label-rules/{rule_id}", door=ADMIN)
-async def edit_rule(
+async def save_rule(
     site: CurrentSite,
     caller: CurrentCaller,
-    rule_id: UUID,
+    rule_id: UUID | None = None,
     name: Text = "",
     source: Text = "",
     kind: Text = "",
@@ -96,82 +75,44 @@ async def edit_rule(
     enabled: Annotated[bool, Form()] = False,
     do: Text = "",
 ) -> Response:
-    """Save a rule, or only try it."""
-    values = _values(name, source, kind, pattern, normalisation, enabled=enabled)
-    async with site.transaction() as tx:
-        rule = await label_rules.get_rule(tx, rule_id)
-    return await _save_or_try(site, caller, RuleForm(values, rule), do)
+    """Save a new or a known rule, or only try it."""
+    labelled = {"field": source, "kind": kind, "normalisation": normalisation}
+    values: dict[str, Any] = {"name": name, "pattern": pattern, "enabled": enabled, **labelled}
+    form = LabelRuleForm(values)
+    if rule_id is not None:
+        async with site.transaction() as tx:
+            form = LabelRuleForm(values, await label_rules.get_rule(tx, rule_id))
+
+    async def try_it(tx: Tx) -> Trial:
+        tried = label_rules.read_rule(values)
+        return await try_rule(tx, tried, replacing=rule_id, clock=site.parts.real_clock)
+
+    async def save(tx: Tx) -> StoredRule:
+        if rule_id is not None:
+            return await label_rules.edit_rule(tx, rule_id, values)
+        return await label_rules.add_rule(tx, label_rules.read_rule(values), ids=site.parts.ids)
+
+    async def show(shown: LabelRuleForm) -> Response:
+        return _render_form(site, caller, shown)
+
+    return await save_or_try(site, form, do, home=HOME, try_it=try_it, save=save, show=show)
 
 
 @routes.post("/label-rules/{rule_id}/move", door=ADMIN)
 async def move_rule(site: CurrentSite, rule_id: UUID, position: Annotated[int, Form()]) -> Response:
     async with site.transaction() as tx:
         await label_rules.edit_rule(tx, rule_id, {}, position=position)
-    return RedirectResponse(f"{HOME}#rule-{rule_id}", status_code=303)
+    return back_to(HOME, rule_id)
 
 
 @routes.post("/label-rules/{rule_id}/switch", door=ADMIN)
 async def switch_rule(site: CurrentSite, rule_id: UUID, enabled: Annotated[bool, Form()] = False) -> Response:
     async with site.transaction() as tx:
         await label_rules.edit_rule(tx, rule_id, {"enabled": enabled})
-    return RedirectResponse(f"{HOME}#rule-{rule_id}", status_code=303)
+    return back_to(HOME, rule_id)
 
 
-@routes.get("/label-rules/{rule_id}/remove", door=ADMIN)
-async def ask_to_remove(site: CurrentSite, caller: CurrentCaller, rule_id: UUID) -> Response:
-    async with site.transaction() as tx:
-        rule = await label_rules.get_rule(tx, rule_id)
-    confirmation = Confirmation(
-        about=rule.name,
-        back=HOME,
-        question=f"Remove the rule “{rule.name}”?",
-        action=f"{HOME}/{rule_id}/remove",
-        button="Remove rule",
-        part="library",
-        texts=("Labels that only this rule found disappear. What people set stays.",),
-        is_grave=True,
-    )
-    return ask(site, caller, confirmation)
-
-
-@routes.post("/label-rules/{rule_id}/remove", door=ADMIN)
-async def remove_rule(site: CurrentSite, rule_id: UUID) -> Response:
-    async with site.transaction() as tx:
-        await label_rules.remove_rule(tx, rule_id)
-    return RedirectResponse(HOME, status_code=303)
-
-
-def _values(
-    name: str, source: str, kind: str, pattern: str, normalisation: str, *, enabled: bool
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "field": source,
-        "kind": kind,
-        "pattern": pattern,
-        "normalisation": normalisation,
-        "enabled": enabled,
-    }
-
-
-async def _save_or_try(site: Site, caller: Caller, form: RuleForm, do: str) -> Response:
-    known = form.rule.id if form.rule else None
-    try:
-        rule = label_rules.read_rule(form.values)
-        async with site.transaction() as tx:
-            if do == "try":
-                trial = await try_rule(tx, rule, replacing=known, clock=site.parts.real_clock)
-                return _render_form(site, caller, RuleForm(form.values, form.rule, trial=trial))
-            if known is None:
-                known = (await label_rules.add_rule(tx, rule, ids=site.parts.ids)).id
-            else:
-                await label_rules.edit_rule(tx, known, form.values)
-    except UserError as error:
-        return _render_form(site, caller, RuleForm(form.values, form.rule, problem=error))
-    return RedirectResponse(f"{HOME}#rule-{known}", status_code=303)
-
-
-def _render_form(site: Site, caller: Caller, form: RuleForm) -> Response:
-    page = site.renderer.render("label_rule_form.html", caller=caller, form=form, choices=CHOICES)
+def _render_form(site: Site, caller: Caller, form: LabelRuleForm) -> Response:
+    page = site.renderer.render("label_rule_form.html", caller=caller, home=HOME, form=form, choices=CHOICES)
     page.status_code = 422 if form.problem else 200
     return page
