@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from headgate.app.parts import StoredSecrets
 from headgate.connectors.login_steps import Ask, LoginAttempt, LoginStep, Question, Waiting
 from headgate.domain.errors import NotFound, UserError
 from headgate.intake.channels.logins import CLAIM, LIFE, STEP_S, Login, LoginReply, Logins, LoginWish
 from headgate.kernel.clock import VirtualClock
 from headgate.kernel.ids import Ids
 from headgate.kernel.randomness import Randomness
+from headgate.lanes import Lanes
+from headgate.lanes.links import Links
 from headgate.storage.channels.account_logins import delete_expired_logins
 from headgate.storage.channels.channels import list_accounts
 from headgate.storage.database import Database
@@ -58,8 +61,9 @@ class Bench:
     def process(self, number: int = 1) -> Logins:
         """Return what one process signs accounts in with."""
         ids = Ids(self.clock, Randomness(number))
-        connectors = {"simulated": self.platform}
-        return Logins(connectors, self.database, self.data_dir, ids, self.clock, self.clock)
+        stored = StoredSecrets(self.database, self.data_dir)
+        links = Links({"simulated": self.platform}, Lanes(self.database, self.clock), stored)
+        return Logins(links, self.data_dir, ids, self.clock, self.clock)
 
     async def rows(self, sql: str) -> list[dict[str, Any]]:
         async with self.database.transaction() as tx:

@@ -43,18 +43,6 @@ def connector_of(context: CommandContext, platform: str) -> Connector:
     return connectors[platform]
 
 
-def logins_of(context: CommandContext) -> Logins:
-    """Return who signs accounts in on this database."""
-    return Logins(
-        connectors_of(context),
-        context.database,
-        context.settings.data.dir,
-        context.ids,
-        context.clock,
-        RealClock(),
-    )
-
-
 @asynccontextmanager
 async def open_links(context: CommandContext) -> AsyncGenerator[Links, None]:
     """Yield the way to call platforms, paced by the same lanes as the services."""
@@ -66,6 +54,13 @@ async def open_links(context: CommandContext) -> AsyncGenerator[Links, None]:
         yield links
     finally:
         await links.close()
+
+
+@asynccontextmanager
+async def open_logins(context: CommandContext) -> AsyncGenerator[Logins, None]:
+    """Yield what signs accounts in on this database."""
+    async with open_links(context) as links:
+        yield Logins(links, context.settings.data.dir, context.ids, context.clock, RealClock())
 
 
 def plans_of(context: CommandContext, platform: str) -> list[LanePlan]:

@@ -62,8 +62,11 @@ class GuardedLink(Link):
         await self._hold.call(lambda: self._link.prepare(target))
 
     async def upload(self, file: OutgoingFile) -> MediaHandle:
-        guarded = replace(file, read=lambda: self._chunks(file))
-        return await self._hold.call(lambda: self._link.upload(guarded))
+        return await self._hold.call(lambda: self._link.upload(self.guarded(file)))
+
+    def guarded(self, file: OutgoingFile) -> OutgoingFile:
+        """Return a file whose chunks end with the hold: one upload is many requests to a platform."""
+        return replace(file, read=lambda: self._chunks(file))
 
     async def send(self, target: str, part: Part, *, key: str) -> Sent:
         return await self._hold.call(lambda: self._link.send(target, part, key=key), sends=True)
@@ -80,7 +83,6 @@ class GuardedLink(Link):
         await self._link.close()
 
     async def _chunks(self, file: OutgoingFile) -> AsyncGenerator[bytes, None]:
-        """Look before each chunk goes out: an upload is one call to us, and many to the platform."""
         async for chunk in file.read():
             self._hold.check()
             yield chunk

@@ -234,8 +234,11 @@ class Holds:
 
     async def _watch(self, account_id: UUID, watch: _Watch) -> None:
         try:
-            while not await self._look(account_id, watch):
+            while True:
+                # Before the look: a notice that comes during it asks for another one.
                 watch.noticed.clear()
+                if await self._look(account_id, watch):
+                    return
                 with suppress(TimeoutError):
                     async with self.clock.timeout(WATCH_S):
                         await watch.noticed.wait()

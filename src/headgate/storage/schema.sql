@@ -85,6 +85,12 @@ BEGIN ATOMIC
            WHERE ((mine.id = (headgate_has_begun.of_file).sighting_id) AND ((f.state = 'stored'::text) OR (f.spooled_bytes > 0)))))));
 END;
 
+CREATE OR REPLACE FUNCTION public.headgate_held_by(account uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN COALESCE((SELECT h.holder FROM account_hold h WHERE (h.account_id = headgate_held_by.account)), ''::text);
+
 CREATE OR REPLACE FUNCTION public.headgate_item_labels(of_item uuid)
  RETURNS TABLE(kind text, key text, name text)
  LANGUAGE sql
@@ -128,6 +134,12 @@ CREATE OR REPLACE FUNCTION public.headgate_item_state(of_item uuid, content_hash
  STABLE PARALLEL SAFE
 RETURN (SELECT CASE WHEN (count(*) FILTER (WHERE (f.state = 'wanted'::text)) > 0) THEN 'waiting'::text WHEN (headgate_item_state.content_hash IS NOT NULL) THEN 'stored'::text WHEN (count(*) FILTER (WHERE (f.state = 'stored'::text)) > 0) THEN CASE WHEN (EXISTS (SELECT FROM item_set WHERE (item_set.item_id = headgate_item_state.of_item))) THEN 'partial'::text ELSE 'stored'::text END WHEN (count(*) FILTER (WHERE (f.state = 'dropped'::text)) > 0) THEN 'dropped'::text ELSE 'listed'::text END AS "case" FROM (sighting s JOIN item_file f ON ((f.sighting_id = s.id))) WHERE (s.item_id = headgate_item_state.of_item));
 
+CREATE OR REPLACE FUNCTION public.headgate_job_awaits(dedupe text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN COALESCE((SELECT h.holder FROM (pgqueuer q JOIN account_hold h ON ((q.entrypoint ~~ ('%@'::text || h.account_id)))) WHERE ((q.dedupe_key = headgate_job_awaits.dedupe) AND (q.status = 'queued'::pgqueuer_status))), ''::text);
+
 CREATE OR REPLACE FUNCTION public.headgate_job_kind(headers jsonb, entrypoint text)
  RETURNS text
  LANGUAGE sql
@@ -147,6 +159,12 @@ begin
     );
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION public.headgate_jobs_awaiting_holder(account uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+RETURN (SELECT count(*) AS count FROM pgqueuer q WHERE ((q.status = 'queued'::pgqueuer_status) AND (q.entrypoint ~~ ('%@'::text || headgate_jobs_awaiting_holder.account))));
 
 CREATE OR REPLACE FUNCTION public.headgate_language_wanted(language text, wanted text[])
  RETURNS boolean

@@ -111,8 +111,7 @@ class Site:
     def logins(self) -> Logins:
         """Who signs accounts in."""
         parts = self.parts
-        connectors = parts.links.connectors
-        return Logins(connectors, parts.database, parts.data_dir, parts.ids, parts.clock, parts.real_clock)
+        return Logins(parts.links, parts.data_dir, parts.ids, parts.clock, parts.real_clock)
 
     @property
     def choice(self) -> ChannelChoice:

@@ -19,6 +19,7 @@ from headgate.domain.words.inspection_words import file_state_text
 from headgate.domain.words.listing_words import breaker_text, check_reason_text, frequency_reason_text
 from headgate.domain.words.reasons import verdict_text
 from headgate.domain.words.states import AT_CLOSE, TRIGGERS, state_text
+from headgate.domain.words.waiting import holder_text
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import mask_url
 from headgate.web import wording
@@ -43,6 +44,7 @@ def _load_templates(assets: Assets) -> Environment:
         "wall": times.wall,
         "day": times.day,
         "state_text": state_text,
+        "holder_text": holder_text,
         "TRIGGERS": TRIGGERS,
         "AT_CLOSE": AT_CLOSE,
         "amount": wording.amount,

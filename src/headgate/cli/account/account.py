@@ -10,7 +10,7 @@ import typer
 
 from headgate.cli.account.login_steps import Prepared, finish_login
 from headgate.cli.account.pace import pace
-from headgate.cli.connectors import connector_of, logins_of
+from headgate.cli.connectors import connector_of, open_links, open_logins
 from headgate.cli.context import CommandContext, with_database
 from headgate.cli.lookup.channels import AccountArgument, get_account
 from headgate.cli.output import AsJson, Yes, confirm, print_json, print_table
@@ -18,6 +18,7 @@ from headgate.cli.phrases import count_of
 from headgate.domain.errors import UserError
 from headgate.domain.words.states import state_text
 from headgate.domain.words.times import relative
+from headgate.domain.words.waiting import holder_text
 from headgate.intake.channels import accounts
 from headgate.intake.channels.accounts import NewAccount
 from headgate.intake.channels.logins import Login, Logins, LoginWish
@@ -65,9 +66,9 @@ def add(
         if no_login:
             await _add_signed_out(context, NewAccount(platform, name, established))
             return
-        logins = logins_of(context)
-        login = await logins.begin(LoginWish(platform, name, established))
-        login = await _finish(logins, login, prepared)
+        async with open_logins(context) as logins:
+            login = await logins.begin(LoginWish(platform, name, established))
+            login = await _finish(logins, login, prepared)
         typer.echo(f"{login.name} is signed in; `headgate channel add {login.name}` lists what it sees.")
 
     with_database(insert)
@@ -107,6 +108,7 @@ def list_all(*, as_json: AsJson = False) -> None:
             print_json([_document(line, lanes, calls) for line in lines])
         else:
             _print_accounts(lines)
+            _print_waiting(lines)
             _print_discovery(lines, now=now)
             _print_lanes(lines, lanes, calls)
 
@@ -134,9 +136,9 @@ def login(account: AccountArgument, *, answer: Answers = None, choose: Actions =
     async def sign_in(context: CommandContext) -> None:
         async with context.database.transaction() as tx:
             known = await get_account(tx, account)
-        logins = logins_of(context)
-        done = await logins.begin(LoginWish(known.platform, account=known))
-        done = await _finish(logins, done, prepared)
+        async with open_logins(context) as logins:
+            done = await logins.begin(LoginWish(known.platform, account=known))
+            done = await _finish(logins, done, prepared)
         looked = f"; {count_of(done.woken, 'channel is', 'channels are')} checked now" if done.woken else ""
         typer.echo(f"{known.name} is signed in{looked}.")
 
@@ -151,13 +153,11 @@ def logout(account: AccountArgument, *, yes: Yes = False) -> None:
         async with context.database.transaction() as tx:
             known = await get_account(tx, account)
         confirm(f"Sign {known.name} out, and forget its session?", yes=yes)
-        done = await accounts.log_out(
-            context.database,
-            connector_of(context, known.platform),
-            known,
-            data_dir=context.settings.data.dir,
-            now=context.clock.now(),
-        )
+        connector_of(context, known.platform)
+        async with open_links(context) as links:
+            done = await accounts.log_out(
+                links, known, data_dir=context.settings.data.dir, now=context.clock.now()
+            )
         if done.problem:
             typer.echo(f"The platform refused the logout: {done.problem}.", err=True)
         typer.echo(f"{known.name} is signed out{_handed_over(done.handed_over, _WAITING)}.")
@@ -205,7 +205,7 @@ def _parse(answers: Sequence[str] | None) -> dict[str, str]:
 
 def _print_accounts(lines: Sequence[AccountLine]) -> None:
     print_table(
-        ["account", "platform", "state", "why", "reads", "stands by", "listening"],
+        ["account", "platform", "state", "why", "reads", "stands by", "listening", "in use by"],
         [
             (
                 account.name,
@@ -215,12 +215,19 @@ def _print_accounts(lines: Sequence[AccountLine]) -> None:
                 account.reads,
                 account.stands_by,
                 "yes" if account.listening else "no",
+                account.held_by,
             )
             for account in lines
         ],
         empty="There are no accounts yet: `headgate account add PLATFORM` adds one.",
         numeric=["reads", "stands by"],
     )
+
+
+def _print_waiting(lines: Sequence[AccountLine]) -> None:
+    for account in lines:
+        if account.awaiting_holder:
+            typer.echo(f"{account.name}: {holder_text(account.held_by, account.awaiting_holder)}.")
 
 
 def _print_discovery(lines: Sequence[AccountLine], *, now: datetime) -> None:

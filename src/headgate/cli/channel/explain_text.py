@@ -25,6 +25,7 @@ from headgate.domain.words.listing_words import breaker_text
 from headgate.domain.words.reasons import READING, stream_reason_text
 from headgate.domain.words.states import SCAN_TRIGGERS, state_text
 from headgate.domain.words.times import duration, relative
+from headgate.domain.words.waiting import holder_text
 from headgate.storage.streams.explain import (
     DecisionLine,
     ExplainedStream,
@@ -118,7 +119,8 @@ def _readers(watches: Sequence[Watch]) -> str:
     if reader is None:
         return f"no account{stands_by}"
     listening = " (listening)" if reader.listening else ""
-    return f"{reader.name}{listening}{stands_by}"
+    held = f", {holder_text(reader.held_by, reader.awaiting_holder)}" if reader.held_by else ""
+    return f"{reader.name}{listening}{held}{stands_by}"
 
 
 def breaker_in_words(watch: Watch, now: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Why a run is not sending right now, as it is stored with the run and shown everywhere."""
+"""Why a run is not sending right now, and which process an account waits for."""
 
 from __future__ import annotations
 
@@ -22,6 +22,19 @@ def for_slot(waited_s: float) -> str:
     """Return that all sending slots are taken by other accounts."""
     span = f"{waited_s:.0f} s" if waited_s < 2 * 60 else f"{waited_s / 60:.0f} min"
     return f"waits for a free sending slot, for {span} so far"
+
+
+def for_holder(holder: str) -> str:
+    """Return that another process has to do it, because it alone may use the account."""
+    return f"waits for {holder}, the process that uses this account"
+
+
+def holder_text(holder: str, awaiting: int) -> str:
+    """Return which process uses an account alone, and how much waits for it."""
+    if not awaiting:
+        return f"in use by {holder}"
+    jobs = "1 job waits" if awaiting == 1 else f"{awaiting:,} jobs wait"
+    return f"in use by {holder}; {jobs} for it"
 
 
 def _clock(at: datetime, zone: str) -> str:

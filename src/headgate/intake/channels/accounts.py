@@ -5,27 +5,33 @@ An account cancels its jobs before it locks streams, as actions on channels do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
 from headgate.connectors.login_steps import SignedIn
-from headgate.connectors.protocol import Connector
 from headgate.domain.errors import UserError
 from headgate.intake.streams.head_checks import KIND as CHECK
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import cancel
 from headgate.kernel.ids import Ids
+from headgate.lanes.links import AccountRef, Links
 from headgate.storage import secrets
 from headgate.storage.channels import channels, discovery, following, requests
 from headgate.storage.channels.channels import Account
 from headgate.storage.channels.requests import HandedOver
-from headgate.storage.database import Database, Tx
+from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
-from headgate.storage.lanes import lanes
+from headgate.storage.lanes import account_holds, lanes
 from headgate.storage.sending.run_controls import count_active_runs
+
+HAND_OVER_S = 15.0
+"""How long to wait for another process to let go of an account: longer than it takes to find that it died."""
+IN_USE_S = 2.0
+"""The same where nobody will let go: an account that works."""
 
 
 @dataclass(frozen=True)
@@ -96,19 +102,48 @@ async def reactivate(tx: Tx, account_id: UUID, *, now: datetime) -> int:
     return max(adopted, woken)
 
 
-async def log_out(
-    database: Database, connector: Connector, account: Account, *, data_dir: Path, now: datetime
-) -> SignedOut:
+async def log_out(links: Links, account: Account, *, data_dir: Path, now: datetime) -> SignedOut:
     """Sign an account out here, then on its platform."""
-    async with database.transaction() as tx:
+    connector = links.connectors[account.platform]
+    async with links.lanes.database.transaction() as tx:
         known = await read_secrets(tx, account.id, data_dir=data_dir)
         handed_over = await sign_out(tx, account, now=now)
     # Ours first: whatever the platform answers, the account must not be used any more.
     try:
-        await connector.logout(account.name, known)
+        async with used_alone(links, account, patience_s=HAND_OVER_S):
+            await connector.logout(account.name, known)
+    except UserError as error:
+        return SignedOut(handed_over, str(error))
     except Exception as error:  # noqa: BLE001 - reported to the caller; the session ends here with its secrets
         return SignedOut(handed_over, str(connector.classify(error)))
     return SignedOut(handed_over)
+
+
+@asynccontextmanager
+async def used_alone(links: Links, account: Account, *, patience_s: float) -> AsyncGenerator[None, None]:
+    """Use a session in this process only, where the platform allows one place; others get time to end."""
+    if not links.manifest(account.platform).exclusive:
+        yield
+        return
+    reference = AccountRef(account.id, account.platform, account.name, account.established, account.sign_in)
+    async with AsyncExitStack() as stack:
+        try:
+            async with links.lanes.clock.timeout(patience_s):
+                await stack.enter_async_context(links.holding(reference))
+        except TimeoutError:
+            raise await _in_use(links, account) from None
+        yield
+
+
+async def _in_use(links: Links, account: Account) -> UserError:
+    async with links.lanes.database.transaction() as tx:
+        hold = await account_holds.get_hold(tx, account.id)
+    holder = hold.holder if hold else "another process"
+    return UserError(
+        f"{account.name} is in use by {holder}, and its session must not be open twice.",
+        remedy="Sign it out first.",
+        command=f"headgate account logout {account.name}",
+    )
 
 
 async def sign_out(tx: Tx, account: Account, *, now: datetime) -> HandedOver:
@@ -117,6 +152,7 @@ async def sign_out(tx: Tx, account: Account, *, now: datetime) -> HandedOver:
     await channels.set_account_state(tx, account.id, state="needs_login", reason="A person signed it out.")
     handed_over = await requests.hand_over(tx, account.id, keep=True, now=now)
     await _forget_secrets(tx, account.id)
+    await account_holds.notify_hold(tx, account.id)
     await publish(tx, Event("channels"))
     return handed_over
 
@@ -139,6 +175,7 @@ async def remove_account(tx: Tx, account: Account, *, now: datetime) -> HandedOv
     await _forget_secrets(tx, account.id)
     await lanes.delete_lanes(tx, owner=str(account.id))
     await requests.discard_letters(tx, [str(account.id)], now=now)
+    await account_holds.end_hold(tx, account.id)
     await channels.delete_account(tx, account.id)
     await publish(tx, Event("channels"))
     return handed_over

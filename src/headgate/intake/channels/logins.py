@@ -7,7 +7,8 @@ process at a time does: it claims the login, calls the platform outside a transa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,7 @@ from headgate.intake.channels import accounts
 from headgate.intake.channels.accounts import NewAccount
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
+from headgate.lanes.links import Links
 from headgate.storage import secrets
 from headgate.storage.channels import account_logins
 from headgate.storage.channels.account_logins import LoginRow
@@ -31,7 +33,7 @@ from headgate.storage.database import Database, Tx
 LIFE = timedelta(minutes=15)
 """How long a login waits for its person; each answer begins it anew."""
 STEP_S = 60.0
-CLAIM = timedelta(seconds=STEP_S + 15)
+CLAIM = timedelta(seconds=STEP_S + accounts.HAND_OVER_S + 15)
 RETRY_S = 5.0
 """After a failed poll; the person can still go on by hand."""
 MAX_ANSWER_LENGTH = 4_000
@@ -103,14 +105,21 @@ _PROGRESS = TypeAdapter(_Progress)
 class Logins:
     """Takes logins from their beginning to an account that is signed in."""
 
-    connectors: Mapping[str, Connector]
-    database: Database
+    links: Links
     data_dir: Path
     ids: Ids
     clock: Clock
     """Of the product; accounts are dated by it."""
     real_clock: Clock
     """Of logins, because platforms and people wait in real time."""
+
+    @property
+    def connectors(self) -> Mapping[str, Connector]:
+        return self.links.connectors
+
+    @property
+    def database(self) -> Database:
+        return self.links.lanes.database
 
     def platforms(self) -> dict[str, str]:
         """Return the platforms on which people sign in, with their titles."""
@@ -179,6 +188,22 @@ class Logins:
             await account_logins.delete_login(tx, login_id)
 
     async def _ask_platform(self, row: LoginRow, attempt: LoginAttempt) -> LoginStep:
+        async with self._used_alone(row):
+            return await self._log_in(row, attempt)
+
+    @asynccontextmanager
+    async def _used_alone(self, row: LoginRow) -> AsyncGenerator[None, None]:
+        """Let no other process use the account meanwhile, where its session must not be open twice."""
+        async with self.database.transaction() as tx:
+            account = next((one for one in await list_accounts(tx) if one.id == row.account_id), None)
+        if account is None:
+            yield
+            return
+        patience_s = accounts.IN_USE_S if account.state == "active" else accounts.HAND_OVER_S
+        async with accounts.used_alone(self.links, account, patience_s=patience_s):
+            yield
+
+    async def _log_in(self, row: LoginRow, attempt: LoginAttempt) -> LoginStep:
         connector = self._connector(row.platform)
         try:
             async with asyncio.timeout(STEP_S):

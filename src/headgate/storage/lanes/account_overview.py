@@ -24,6 +24,10 @@ class AccountLine:
     state_reason: str
     established: bool
     listening: bool
+    held_by: str
+    """The process that alone may use it; empty if none does, or all may."""
+    awaiting_holder: int
+    """Jobs that wait for that process."""
     created_at: datetime
     discovered_at: datetime | None
     discover_at: datetime | None

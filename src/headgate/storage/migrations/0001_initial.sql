@@ -487,6 +487,24 @@ create table account_hold (
     renewals bigint not null default 0
 );
 
+-- Who holds an account, empty if nobody does or anyone may use it.
+create function headgate_held_by(account uuid) returns text
+language sql stable
+return coalesce((select h.holder from account_hold h where h.account_id = account), '');
+
+-- How many jobs wait for the process that holds an account.
+create function headgate_jobs_awaiting_holder(account uuid) returns bigint
+language sql stable
+return (select count(*) from pgqueuer q where q.status = 'queued' and q.entrypoint like '%@' || account);
+
+-- The process that a job waits for, because it holds the job's account; empty if it waits for none.
+create function headgate_job_awaits(dedupe text) returns text
+language sql stable
+return coalesce((
+    select h.holder from pgqueuer q join account_hold h on q.entrypoint like '%@' || h.account_id
+    where q.dedupe_key = dedupe and q.status = 'queued'
+), '');
+
 -- Questions to accounts that another process holds: it answers by a job.
 create table account_question (
     id uuid primary key,

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from headgate.domain.reminders.run_results import DeliveryState, PartState, RunState, Tally
 from headgate.domain.reminders.windows import Window
-from headgate.domain.words.waiting import for_slot
+from headgate.domain.words.waiting import for_holder, for_slot
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 from headgate.storage.reminders.reminders import AtClose
@@ -56,6 +56,8 @@ class RunLine:
     """Fires that came while it was under way."""
     slot_wait_s: float | None = field(compare=False)
     """For how long its account has waited for a sending slot."""
+    awaited_holder: str = field(compare=False)
+    """The process that it waits for, because that one alone may use the account."""
     pending: int
     sending: int
     sent: int
@@ -81,7 +83,8 @@ class RunLine:
         waited_s = self.slot_wait_s or 0.0
         if self.state not in {"waiting", "running"} or waited_s < NOTICED_WAIT_S:
             return self
-        return replace(self, reason=for_slot(waited_s))
+        reason = for_holder(self.awaited_holder) if self.awaited_holder else for_slot(waited_s)
+        return replace(self, reason=reason)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@
 select r.id, r.reminder_id, r.remainder_of, r.account_id, r.account_name, r.trigger, r.title, r.fire_at, r.zone,
     r.window_start, r.window_end, r.at_close, r.state, r.reason, r.paused_by, r.opens_at, r.closes_at, r.carried,
     r.limit_signals, r.total, r.summary, r.created_at, r.started_at, r.ended_at, r.due_at, r.joined,
-    headgate_job_wait_s('send:' || r.account_id) as slot_wait_s, t.*
+    headgate_job_wait_s('send:' || r.account_id) as slot_wait_s,
+    headgate_job_awaits('send:' || r.account_id) as awaited_holder, t.*
 from run r
 cross join lateral (
     select count(*) filter (where d.state = 'pending')::int as pending,
@@ -28,7 +29,8 @@ limit %(limit)s::int
 select r.id, r.reminder_id, r.remainder_of, r.account_id, r.account_name, r.trigger, r.title, r.fire_at, r.zone,
     r.window_start, r.window_end, r.at_close, r.state, r.reason, r.paused_by, r.opens_at, r.closes_at, r.carried,
     r.limit_signals, r.total, r.summary, r.created_at, r.started_at, r.ended_at, r.due_at, r.joined,
-    headgate_job_wait_s('send:' || r.account_id) as slot_wait_s, t.*
+    headgate_job_wait_s('send:' || r.account_id) as slot_wait_s,
+    headgate_job_awaits('send:' || r.account_id) as awaited_holder, t.*
 from run r
 cross join lateral (
     select count(*) filter (where d.state = 'pending')::int as pending,

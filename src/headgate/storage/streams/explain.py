@@ -155,6 +155,10 @@ class Watch:
     error_message: str
     failed_at: datetime | None
     listening: bool
+    held_by: str
+    """The process that alone may use the account; empty if none does, or all may."""
+    awaiting_holder: int
+    """Jobs that wait for that process."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,8 @@ from miss where channel_id = %(channel_id)s order by last_at desc, id desc limit
 -- name: list_watches
 -- Who can read it: the reader first, then those that stand by.
 select a.id as account_id, a.name, a.state, a.state_reason, a.id = s.reader_id as reads, w.failures, w.opened,
-    w.open_until, w.error_class, w.error_message, w.failed_at, headgate_listens(a.listening_at) as listening
+    w.open_until, w.error_class, w.error_message, w.failed_at, headgate_listens(a.listening_at) as listening,
+    headgate_held_by(a.id) as held_by, headgate_jobs_awaiting_holder(a.id) as awaiting_holder
 from watch w
 join account a on a.id = w.account_id
 join stream s on s.channel_id = w.channel_id
