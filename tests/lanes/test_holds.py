@@ -20,7 +20,7 @@ from headgate.lanes.holds import END_S, RELY_S, SILENT_S, WATCH_S, Hold
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.channels.channels import upsert_account
 from headgate.storage.database import Database, Tx
-from headgate.storage.lanes import account_holds
+from headgate.storage.jobs import account_holds
 from headgate.storage.vault import Vault
 from headgate.testing import SimulatedConnector, World
 from headgate.testing.platform.link import SimulatedLink

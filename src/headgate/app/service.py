@@ -18,7 +18,8 @@ from headgate.app.parts import Parts
 from headgate.jobs.worker import Worker
 from headgate.kernel.logs import get_logger
 from headgate.storage.channels import intake_settings
-from headgate.storage.lanes import account_holds, lanes
+from headgate.storage.jobs import account_holds
+from headgate.storage.lanes import lanes
 from headgate.storage.listen import Listener
 from headgate.web import WebParts, create_app
 from headgate.web.http.health import Readiness

@@ -22,8 +22,8 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.logs import get_logger
 from headgate.storage.database import Database
 from headgate.storage.errors import DatabaseAway
+from headgate.storage.jobs import account_holds
 from headgate.storage.jobs.leases import CERTAIN_PART, Lease, LeaseKeeper
-from headgate.storage.lanes import account_holds
 from headgate.storage.streams.watches import get_watcher
 
 log = get_logger("lanes")

@@ -22,8 +22,8 @@ from headgate.domain.errors import (
 )
 from headgate.lanes.links import AccountRef, Links
 from headgate.storage.channels import account_questions
+from headgate.storage.jobs.account_holds import get_hold
 from headgate.storage.jobs.engine import enqueue_jobs
-from headgate.storage.lanes.account_holds import get_hold
 
 KIND = "list_places"
 PRIORITY = 10

@@ -25,7 +25,8 @@ from headgate.storage.channels.channels import Account
 from headgate.storage.channels.requests import HandedOver
 from headgate.storage.database import Tx
 from headgate.storage.events import Event, publish
-from headgate.storage.lanes import account_holds, lanes
+from headgate.storage.jobs import account_holds
+from headgate.storage.lanes import lanes
 from headgate.storage.sending.run_controls import count_active_runs
 
 HAND_OVER_S = 15.0

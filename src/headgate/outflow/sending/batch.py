@@ -68,9 +68,7 @@ class SendBatch:
     """The pace asks to come back after this."""
     ready_in_s: float | None = None
     """No message of this run can go earlier; other runs may send."""
-    trouble: AccountTrouble | None = None
-    elsewhere: HeldElsewhere | None = None
-    """Another process is to go on: this one does not hold the account any more."""
+    trouble: AccountTrouble | HeldElsewhere | None = None
     limits: int = 0
     refused: str = ""
     """Why nothing of the run can be sent."""
@@ -394,10 +392,8 @@ class SendBatch:
         if isinstance(error, RateLimited):
             self.limits += 1
             self.come_back_s = max(self.come_back_s or 0.0, error.retry_after_s)
-        elif isinstance(error, AccountTrouble):
+        elif isinstance(error, AccountTrouble | HeldElsewhere):
             self.trouble = error
-        elif isinstance(error, HeldElsewhere):
-            self.elsewhere = error
         elif error.retryable:
             self.ready_in_s = MAX_WAIT_S
         else:

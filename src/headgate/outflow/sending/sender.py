@@ -13,7 +13,7 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.connectors.protocol import CallKind
-from headgate.domain.errors import AccountTrouble
+from headgate.domain.errors import AccountTrouble, HeldElsewhere
 from headgate.domain.pacing import ComeBackLater
 from headgate.domain.retry import RetryPolicy
 from headgate.jobs.job import Job
@@ -144,17 +144,17 @@ class Sender:
         try:
             late_s = await self._settle(job.database, account, plan, active=active)
             batch = await self._send_batch(job, account, keeper, plan)
-            if batch is not None and batch.trouble is not None:
+            if batch is not None and isinstance(batch.trouble, AccountTrouble):
                 await self.links.suspend(account, batch.trouble)
                 raise batch.trouble
         except AccountTrouble:
             async with job.finish() as tx:
                 await sending.follow_accounts(tx, now=self.clock.now())
             return
-        if batch is not None and batch.elsewhere is not None:
+        if batch is not None and isinstance(batch.trouble, HeldElsewhere):
             async with job.database.transaction() as tx:
                 await self._end(tx, account, plan, batch)
-            raise batch.elsewhere
+            raise batch.trouble
         come_back_s = late_s or (batch.come_back_s if batch is not None else None) or 0.0
         rests = come_back_s > MAX_PACE_S
         if come_back_s and not rests:
