@@ -27,6 +27,9 @@ from headgate.testing.platform.link import SimulatedLink
 from headgate.testing.platform.profiles import session_like
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
+LONGEST_S = 120.0
+HANGS_S = 30.0
+"""A test that waits this long in real time has failed."""
 
 
 class NoSecrets:
@@ -119,6 +122,7 @@ async def run(clock: VirtualClock, work: Coroutine[Any, Any, Any]) -> None:
         if wake_s is None:
             await asyncio.wait({task}, timeout=0.001)
         else:
+            assert wake_s < LONGEST_S, "it never ends"
             clock.advance(wake_s - clock.monotonic())
             await asyncio.sleep(0)
     task.result()
@@ -189,7 +193,7 @@ async def test_calls_under_way_end_with_the_hold(
     await began.wait()
     first.clock.advance(RELY_S)
     with pytest.raises(error):
-        await calling
+        await asyncio.wait_for(calling, HANGS_S)
     await hold.over.wait()
     await second.use()
 
@@ -217,8 +221,11 @@ async def test_a_process_that_renews_is_never_replaced(first: Machine, second: M
     hold = await first.hold()
     await hold.keeper.stop()
     gone = second.links.holds.watch(second.account.id)
-    for _ in range(4):
-        await run(second.clock, second.clock.sleep(SILENT_S / 2))
+    for _ in range(6):
+        second.clock.advance(SILENT_S / 2)
+        # The watch looks meanwhile, by one statement.
+        for _ in range(5):
+            assert await holder_of(second) == "first"
         async with first.database.transaction() as tx:
             assert await account_holds.renew_hold(tx, first.account.id, token=hold.keeper.lease.token)
     assert not gone.is_set()
@@ -285,7 +292,7 @@ async def test_who_waits_for_an_account_gets_it_at_once_when_it_is_free(
         await second.use()
     await first.links.close()
     second.links.holds.hear(str(second.account.id))
-    await waiting
+    await asyncio.wait_for(waiting, HANGS_S)
     assert second.clock.monotonic() == 0
     assert await holder_of(second) == "second"
 

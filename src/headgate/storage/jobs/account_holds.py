@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from headgate.storage.database import Tx
+from headgate.storage.jobs.engine import unroute_jobs
 from headgate.storage.queries import load_queries
 
 Q = load_queries(__name__)
@@ -56,7 +57,7 @@ async def end_hold(
     ended = await tx.one(_Done, Q["end_hold"], account_id=account_id, token=token, renewals=renewals)
     if ended is None:
         return False
-    await tx.execute(Q["unroute_jobs"], account_id=account_id)
+    await unroute_jobs(tx, account_id)
     await notify_hold(tx, account_id)
     return True
 

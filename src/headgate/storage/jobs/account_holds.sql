@@ -24,12 +24,6 @@ where account_id = %(account_id)s
   and (%(renewals)s::bigint is null or renewals = %(renewals)s::bigint)
 returning true as done
 
--- name: unroute_jobs
--- What waited for the holder goes back to where every worker looks.
-update pgqueuer set updated = headgate_real_now(),
-    entrypoint = case when entrypoint like 'suspect@%%' then 'suspect' else headgate_job_kind(headers, entrypoint) end
-where entrypoint like '%%@' || %(account_id)s::text and status in ('queued', 'picked')
-
 -- name: notify_hold
 -- Whoever waits for the account looks at once; the holder looks whether it may still use it.
 select pg_notify('headgate_hold', %(account_id)s::text)

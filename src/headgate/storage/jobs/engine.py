@@ -191,6 +191,11 @@ async def route_job(tx: Tx, *, job_id: int, owner: UUID, account_id: UUID, route
     return touched == 1
 
 
+async def unroute_jobs(tx: Tx, account_id: UUID) -> int:
+    """Give what waits for the holder of an account to all workers."""
+    return await tx.execute(Q["unroute_jobs"], account_id=account_id)
+
+
 async def cancel_jobs(tx: Tx, dedupe_keys: Sequence[str]) -> int:
     """Cancel queued and running jobs; running ones are told to stop when the transaction commits."""
     job_ids = await tx.column(Q["cancel_jobs"], dedupe_keys=list(dedupe_keys))

@@ -54,6 +54,12 @@ set status = 'queued', queue_manager_id = null, slot = null, updated = headgate_
     execute_after = headgate_real_now()
 where id = %(job_id)s and queue_manager_id = %(owner)s and status = 'picked'
 
+-- name: unroute_jobs
+-- What waited for the holder goes back to where every worker looks.
+update pgqueuer set updated = headgate_real_now(),
+    entrypoint = case when entrypoint like 'suspect@%%' then 'suspect' else headgate_job_kind(headers, entrypoint) end
+where entrypoint like '%%@' || %(account_id)s::text and status in ('queued', 'picked')
+
 -- name: cancel_jobs
 -- Takes queued and running jobs away from whoever owns them; their fences refuse them from now on.
 with cancelled as (
