@@ -104,6 +104,7 @@ async def first(database: Database) -> AsyncIterator[Machine]:
         )
     machine = Machine("first", world, database, AccountRef(account_id, "simulated", "reader", True))
     yield machine
+    machine.connector.may_close.set()
     await machine.links.close()
 
 
@@ -111,6 +112,7 @@ async def first(database: Database) -> AsyncIterator[Machine]:
 async def second(first: Machine) -> AsyncIterator[Machine]:
     machine = Machine("second", first.world, first.database, first.account)
     yield machine
+    machine.connector.may_close.set()
     await machine.links.close()
 
 
@@ -252,9 +254,11 @@ async def test_an_account_is_given_back_only_when_its_link_is_closed(first: Mach
 async def test_a_link_that_does_not_close_is_not_given_back(first: Machine) -> None:
     await first.use()
     first.connector.may_close.clear()
-    await run(first.clock, first.links.holds.release(first.account.id))
+    releasing = asyncio.create_task(first.links.holds.release(first.account.id))
+    await first.connector.closing.wait()
+    first.clock.advance(END_S)
+    await asyncio.wait_for(releasing, HANGS_S)
     assert await holder_of(first) == "first"
-    first.connector.may_close.set()
 
 
 async def test_a_dropped_link_is_closed_before_the_next_is_opened(first: Machine) -> None:
