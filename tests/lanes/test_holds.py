@@ -267,7 +267,9 @@ async def test_a_dropped_link_is_closed_before_the_next_is_opened(first: Machine
     dropping = asyncio.create_task(first.links.drop(first.account.id))
     await first.connector.closing.wait()
     using = asyncio.create_task(first.use())
-    await asyncio.sleep(0)
+    # Time enough to open another one, which takes some statements.
+    for _ in range(20):
+        assert await holder_of(first) == "first"
     first.connector.may_close.set()
     await asyncio.gather(dropping, using)
     assert first.world.sessions.opened == 2
