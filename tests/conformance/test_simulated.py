@@ -29,6 +29,7 @@ from headgate.testing.conformance import ConnectorConformance, ConnectorUnderTes
 from headgate.testing.memory import VolatileMemory
 from headgate.testing.platform import errors as sim
 from headgate.testing.platform.login import CODE
+from headgate.testing.platform.profiles import keyless
 
 pytestmark = pytest.mark.once
 
@@ -141,9 +142,9 @@ class SimulatedUnderTest(ConnectorUnderTest):
         return str(int(key) - self.world.accounts[ACCOUNT].shift)
 
 
-@pytest.fixture(params=list(PRESETS))
+@pytest.fixture(params=[*PRESETS, keyless.name])
 async def under_test(request: pytest.FixtureRequest) -> AsyncIterator[ConnectorUnderTest]:
-    harness = SimulatedUnderTest(PRESETS[request.param])
+    harness = SimulatedUnderTest(PRESETS.get(request.param, keyless))
     await harness.open()
     yield harness
     await harness.link.close()

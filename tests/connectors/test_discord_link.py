@@ -14,6 +14,7 @@ from headgate.connectors.discord import errors
 from headgate.connectors.login_steps import LoginAttempt
 from headgate.connectors.protocol import Link, OutgoingFile, Part
 from headgate.domain.errors import Ambiguous, AuthFailed, Gone, RateLimited, Transient, WorkError
+from headgate.domain.reminders.recognition import Sought
 from headgate.domain.streams.messages import Page, Span
 
 pytestmark = [pytest.mark.once, pytest.mark.long]
@@ -209,7 +210,7 @@ async def test_what_may_have_been_sent_is_found_by_its_content(discord_stage: St
     stage.edge.faults.append(Fault("POST", POSTS, "lost"))
     with pytest.raises(errors.SendUnanswered):
         await link.send(channel, Part("hello"), key="one")
-    found = await link.find_sent(channel, key="one", since=since)
+    found = await link.find_sent(channel, Sought("hello"), key="one", since=since)
     assert found is not None
     assert found.key == (await stage.history(channel))[-1]["id"]
 
@@ -222,9 +223,9 @@ async def test_two_open_sends_of_one_content_are_not_guessed_apart(discord_stage
     for key in ("one", "two"):
         with pytest.raises(errors.SendUnanswered):
             await link.send(channel, Part("hello"), key=key)
-    assert await link.find_sent(channel, key="two", since=since) is None
+    assert await link.find_sent(channel, Sought("hello", rivals=1), key="two", since=since) is None
     fresh = await stage.open()
-    assert await fresh.find_sent(channel, key="one", since=since) is None
+    assert await fresh.find_sent(channel, Sought("hello", rivals=1), key="one", since=since) is None
     await fresh.close()
 
 

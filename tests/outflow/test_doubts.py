@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from fanouts import Doing, at_point, kill, lose_answer, noting, play
 
+from headgate.connectors.protocol import DedupeWindow
 from headgate.outflow.sending.message_sender import SEND_TIMEOUT_S, SETTLE_S
 from headgate.testing.platform.errors import SimFlood
 from headgate.testing.platform.profiles import PRESETS, plain
@@ -139,3 +141,37 @@ def _stop_at(number: int, points: list[str]) -> Doing:
         fanout.world.on_point = reach
 
     return hook
+
+
+KEYLESS = plain.but(dedupe=DedupeWindow("none"), keyless_history=True)
+
+
+async def test_a_history_without_keys_tells_a_message_by_its_content(theatre: Theatre) -> None:
+    script = FanoutScript(targets=1, parts=ONE, profile=KEYLESS)
+    outcome = await play(theatre, script, (0, lose_answer()))
+    assert (outcome.messages, outcome.uncertain, outcome.doubled) == (1, 0, 0)
+    assert outcome.states == ["success"]
+
+
+async def test_equal_messages_of_a_delivery_are_told_apart_by_what_was_claimed(theatre: Theatre) -> None:
+    script = FanoutScript(targets=1, parts=("Same words", "Same words"), profile=KEYLESS)
+    outcome = await play(theatre, script, (0, lose_answer(2)))
+    assert (outcome.messages, outcome.uncertain) == (2, 0)
+
+
+async def test_a_text_that_another_doubtful_message_may_have_proves_nothing(theatre: Theatre) -> None:
+    async def add_rival(fanout: Fanout) -> None:
+        """Let another message of the account to the group be in doubt, of which nothing was settled."""
+        await fanout.rows(
+            "insert into delivery (run_id, number, target_id, target_key, target_title, state, ended_at)"
+            " select run_id, 1000, target_id, target_key, target_title, 'uncertain', $1 from delivery",
+            START + timedelta(days=1),
+        )
+        await fanout.rows(
+            "insert into part (run_id, delivery, number, account_id, state, key)"
+            " select run_id, 1000, 1, account_id, 'uncertain', 'rival' from part"
+        )
+
+    script = FanoutScript(targets=1, parts=ONE, profile=KEYLESS)
+    outcome = await play(theatre, script, (0, lose_answer()), (2, add_rival))
+    assert outcome.uncertain == 2

@@ -8,6 +8,7 @@ import pytest
 
 from headgate.connectors.protocol import DedupeWindow, Link, OutgoingFile, Part
 from headgate.domain.errors import Ambiguous, Gone, RateLimited
+from headgate.domain.reminders.recognition import Sought
 from headgate.kernel.clock import RealClock, ScaledClock
 from headgate.testing import FaultRates, Profile, SimulatedConnector, VirtualClock, World
 from headgate.testing.memory import VolatileMemory
@@ -64,7 +65,7 @@ async def test_a_timeout_after_the_effect_leaves_the_effect_in_the_log(clock: Vi
     assert [call.outcome for call in world.log.calls("send")] == ["SimTimeout"]
     assert isinstance(SimulatedConnector(world).classify(caught.value), Ambiguous)
     world.faults.stop()
-    found = await link.find_sent("club", key="k", since=clock.now() - timedelta(minutes=1))
+    found = await link.find_sent("club", Sought(), key="k", since=clock.now() - timedelta(minutes=1))
     assert found is not None
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from headgate.connectors.protocol import FoundChannel, MediaHandle, OutgoingFile, Part, Sent
 from headgate.domain.errors import Malformed
 from headgate.domain.listings.listings import Listed, Swept
+from headgate.domain.reminders.recognition import Sought
 from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 
 
@@ -64,7 +65,7 @@ class ListingLink:
     async def forward(self, stream: str, *, message_key: str, target: str, key: str) -> Sent:
         raise self._lacks("targets to send to")
 
-    async def find_sent(self, target: str, *, key: str, since: datetime) -> Sent | None:
+    async def find_sent(self, target: str, sought: Sought, *, key: str, since: datetime) -> Sent | None:
         raise self._lacks("targets to send to")
 
     async def close(self) -> None:

@@ -15,6 +15,7 @@ from typing import Literal, Protocol, runtime_checkable
 from headgate.connectors.login_steps import LoginAttempt, LoginStep
 from headgate.domain.errors import WorkError
 from headgate.domain.listings.listings import Listed, Swept
+from headgate.domain.reminders.recognition import Sought
 from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 
 Capability = Literal[
@@ -251,8 +252,12 @@ class Link(Protocol):
         """Send a message on to a target without a new upload; the key is as in `send`."""
         ...
 
-    async def find_sent(self, target: str, *, key: str, since: datetime) -> Sent | None:
-        """Look for a message of ours in the target's history; None also where that cannot be told."""
+    async def find_sent(self, target: str, sought: Sought, *, key: str, since: datetime) -> Sent | None:
+        """Look for a message of ours in the target's history; None also where that cannot be told.
+
+        By its key where the history shows it, else by `recognise` alone: a content that another send may
+        have, too, proves nothing.
+        """
         ...
 
     async def close(self) -> None: ...

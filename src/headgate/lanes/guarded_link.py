@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from headgate.connectors.protocol import FoundChannel, Link, MediaHandle, OutgoingFile, Part, Sent
 from headgate.domain.listings.listings import Listed, Swept
+from headgate.domain.reminders.recognition import Sought
 from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 from headgate.lanes.holds import Hold
 
@@ -76,8 +77,8 @@ class GuardedLink(Link):
             lambda: self._link.forward(stream, message_key=message_key, target=target, key=key), sends=True
         )
 
-    async def find_sent(self, target: str, *, key: str, since: datetime) -> Sent | None:
-        return await self._hold.call(lambda: self._link.find_sent(target, key=key, since=since))
+    async def find_sent(self, target: str, sought: Sought, *, key: str, since: datetime) -> Sent | None:
+        return await self._hold.call(lambda: self._link.find_sent(target, sought, key=key, since=since))
 
     async def close(self) -> None:
         await self._link.close()

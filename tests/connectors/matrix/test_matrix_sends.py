@@ -9,6 +9,7 @@ from matrix_stage import Stage
 
 from headgate.connectors.protocol import Link, OutgoingFile, Part
 from headgate.domain.errors import Ambiguous, Gone, Malformed, Transient, WorkError
+from headgate.domain.reminders.recognition import Sought
 from headgate.testing.memory import VolatileMemory
 
 pytestmark = [pytest.mark.once, pytest.mark.long, pytest.mark.xdist_group("synapse")]
@@ -31,9 +32,14 @@ async def test_a_repeat_from_a_new_connection_sends_nothing_new(stage: Stage) ->
     await first.close()
     second = await stage.connector.open("reader", await stage.sign_in(secrets), VolatileMemory())
     assert (await second.send(room, Part("once"), key="repeat")).key == sent.key
-    found = await second.find_sent(room, key="repeat", since=sent.sent_at)
+    found = await second.find_sent(room, Sought(), key="repeat", since=sent.sent_at)
     assert found is not None
     assert found.key == sent.key
+    # Another device is not shown the transaction id, and has to go by the content.
+    stranger = await stage.open()
+    assert await stranger.find_sent(room, Sought(), key="repeat", since=sent.sent_at) is None
+    assert await stranger.find_sent(room, Sought("once"), key="repeat", since=sent.sent_at) == found
+    await stranger.close()
     assert len(await stage.other.history(room)) == 1
     await second.close()
 

@@ -23,6 +23,7 @@ from headgate.connectors.discord.spool import Spool
 from headgate.connectors.protocol import FoundChannel, Link, MediaHandle, OutgoingFile, Part, Sent
 from headgate.domain.errors import Malformed
 from headgate.domain.listings.listings import Listed, Swept
+from headgate.domain.reminders.recognition import Sought
 from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 from headgate.kernel.clock import Clock
 from headgate.kernel.connector_settings import DiscordSettings
@@ -107,8 +108,8 @@ class DiscordLink(Link):
             _known(stream), message_key=message_key, target=_known(target), key=key
         )
 
-    async def find_sent(self, target: str, *, key: str, since: datetime) -> Sent | None:
-        return await self._outbox.find(_known(target), key=key, since=since)
+    async def find_sent(self, target: str, sought: Sought, *, key: str, since: datetime) -> Sent | None:
+        return await self._outbox.find(_known(target), sought, key=key, since=since)
 
     async def list(self, listing: str, cursor: Mapping[str, str]) -> Listed:
         raise Malformed("Discord has no listings")

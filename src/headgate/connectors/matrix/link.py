@@ -21,6 +21,7 @@ from headgate.connectors.matrix.sending import Sending
 from headgate.connectors.matrix.shapes import Shape, part, parts, text, texts
 from headgate.connectors.protocol import FoundChannel, MediaHandle, Memory, OutgoingFile, Part, Sent
 from headgate.domain.errors import Gone
+from headgate.domain.reminders.recognition import Sought
 from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 from headgate.kernel.clock import Clock
 from headgate.kernel.logs import get_logger
@@ -158,8 +159,8 @@ class MatrixLink(ListingLink):
             raise Gone("the message was deleted")
         return await self._sending.forward(event, target, key=key)
 
-    async def find_sent(self, target: str, *, key: str, since: datetime) -> Sent | None:
-        return await self._sending.find(target, key=key, since=since)
+    async def find_sent(self, target: str, sought: Sought, *, key: str, since: datetime) -> Sent | None:
+        return await self._sending.find(target, sought, key=key, since=since)
 
     async def close(self) -> None:
         await self._server.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 
@@ -16,6 +16,7 @@ from headgate.connectors.matrix.errors import NotPossible, NotUnderstood, Refuse
 from headgate.connectors.matrix.http import Homeserver
 from headgate.connectors.matrix.shapes import Shape, part, parts, text, whole
 from headgate.connectors.protocol import MediaHandle, OutgoingFile, Part, Sent
+from headgate.domain.reminders.recognition import Candidate, Sought, recognise
 from headgate.domain.words.times import size_text
 from headgate.kernel.clock import Clock
 
@@ -73,22 +74,33 @@ class Sending:
             raise Unanswered(str(error)) from error
         return self._remember(target, key, text(answer, "event_id"))
 
-    async def find(self, target: str, *, key: str, since: datetime) -> Sent | None:
-        """Search the account's own messages for a transaction id; servers show it to the same device."""
+    async def find(self, target: str, sought: Sought, *, key: str, since: datetime) -> Sent | None:
+        """Search the account's own messages: by transaction id, which servers show to the same device alone,
+        else by content.
+        """
+        times: dict[str, datetime] = {}
+        candidates: list[Candidate] = []
+        async for event in self._own_messages(target, since=since - CLOCK_SKEW):
+            event_id = text(event, "event_id")
+            times[event_id] = _time_of(event)
+            if text(part(event, "unsigned"), "transaction_id") == key:
+                return Sent(event_id, times[event_id])
+            candidates.append(candidate_of(event))
+        found = recognise(sought, candidates)
+        return None if found is None else Sent(found.key, times[found.key])
+
+    async def _own_messages(self, target: str, *, since: datetime) -> AsyncIterator[Shape]:
         only, start = filters.history(senders=[self._user_id]), ""
         for _ in range(MAX_SEARCH_PAGES):
             page = await self._server.ask(
                 requests.messages(target, start=start, limit=SEARCH_PAGE, only=only)
             )
             for event in parts(page, "chunk"):
-                at = datetime.fromtimestamp((whole(event, "origin_server_ts") or 0) / 1000, UTC)
-                if text(part(event, "unsigned"), "transaction_id") == key:
-                    return Sent(text(event, "event_id"), at)
-                if at < since - CLOCK_SKEW:
-                    return None
+                if _time_of(event) < since:
+                    return
+                yield event
             if not (start := text(page, "end")):
-                break
-        return None
+                return
 
     def _remember(self, target: str, key: str, event_id: str) -> Sent:
         if not event_id:
@@ -112,3 +124,17 @@ class Sending:
                 told = await self._server.ask(requests.upload_limit(old=True))
             self._upload_limit = whole(told, "m.upload.size") or 0
         return self._upload_limit
+
+
+def candidate_of(event: Shape) -> Candidate:
+    """Return what a message of the history holds, as it was sent."""
+    content = part(event, "content")
+    key, body = text(event, "event_id"), text(content, "body")
+    if not text(content, "url"):
+        return Candidate(key, body)
+    file_name = text(content, "filename") or body
+    return Candidate(key, "" if body == file_name else body, file_name)
+
+
+def _time_of(event: Shape) -> datetime:
+    return datetime.fromtimestamp((whole(event, "origin_server_ts") or 0) / 1000, UTC)

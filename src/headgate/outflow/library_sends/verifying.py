@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.errors import Gone, Malformed
+from headgate.domain.reminders.recognition import Sought
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind
 from headgate.kernel.clock import Clock
@@ -78,7 +79,10 @@ class Verifier:
         for message in messages:
             try:
                 async with self.links.call(account, "read") as link:
-                    sent = await link.find_sent(message.target_key, key=message.key, since=message.since)
+                    sought = Sought(message_key=message.message_key)
+                    sent = await link.find_sent(
+                        message.target_key, sought, key=message.key, since=message.since
+                    )
             except (Gone, Malformed):
                 return False
             if sent is None:

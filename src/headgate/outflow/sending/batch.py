@@ -210,9 +210,9 @@ class SendBatch:
 
     async def _search_history(self, group: Group) -> None:
         """Settle a doubtful message by the target's history: it was sent, or it stays uncertain."""
-        share = group.next
+        share, last = group.next, len(group.shares) == 1
         try:
-            found = await self.keeper.run(self.sender.search_history(share, last=len(group.shares) == 1))
+            found = await self.keeper.run(self.sender.search_history(self.run, share, last=last))
         except WorkError as error:
             self._halt(error)
             return

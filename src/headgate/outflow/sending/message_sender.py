@@ -23,12 +23,14 @@ from headgate.domain.errors import (
     WorkError,
 )
 from headgate.domain.pacing import HORIZON_S, MAX_GRACE_S, Permit, PermitVoid
+from headgate.domain.reminders.recognition import Sought
 from headgate.domain.retry import RetryPolicy
 from headgate.kernel.clock import Clock
 from headgate.lanes import Lanes
 from headgate.lanes.links import AccountRef, Links
+from headgate.outflow.sending.contents import part_of
 from headgate.storage.jobs.leases import LeaseKeeper
-from headgate.storage.sending.sending import Result, Share
+from headgate.storage.sending.sending import DueRun, Result, Share, get_others
 
 SEND_TIMEOUT_S = 8.0
 """Shorter than the lease: a call that began under it ends soon after it."""
@@ -129,8 +131,8 @@ class MessageSender:
             first_s = min((ends_s for ends_s, _ in self._calls.values()), default=now_s + SEND_TIMEOUT_S)
             await self.clock.sleep(first_s - now_s)
 
-    async def search_history(self, share: Share, *, last: bool) -> Result:
-        return await search_history(self.links, self.account, share, last=last)
+    async def search_history(self, run: DueRun, share: Share, *, last: bool) -> Result:
+        return await search_history(self.links, self.account, run, share, last=last)
 
     async def send(self, link: Link, pending: PendingSend) -> SendOutcome:
         """Send one message at its permit's time, unless it may not go any more."""
@@ -215,11 +217,22 @@ async def _deliver(link: Link, share: Share, part: Part) -> Sent:
     return await link.send(share.target_key, part, key=share.key)
 
 
-async def search_history(links: Links, account: AccountRef, share: Share, *, last: bool) -> Result:
+async def search_history(
+    links: Links, account: AccountRef, run: DueRun, share: Share, *, last: bool
+) -> Result:
     """Search the target's history for a message; it stays uncertain if it is not there."""
+    async with links.lanes.database.transaction() as tx:
+        others = await get_others(tx, account.id, run.id, share)
+    sought = Sought(
+        text="" if share.forward_key else part_of(run, share, handle="").text,
+        file_name=others.file_name,
+        forwarded=share.forward_key,
+        claimed=frozenset(others.claimed),
+        rivals=others.rivals,
+    )
     try:
         async with links.call(account, "read") as link:
-            found = await link.find_sent(share.target_key, key=share.key, since=share.started_at)
+            found = await link.find_sent(share.target_key, sought, key=share.key, since=share.started_at)
     except (Gone, Malformed):
         found = None
     if found is None:

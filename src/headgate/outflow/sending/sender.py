@@ -236,7 +236,7 @@ class Sender:
                 if share.settles_in_s:
                     late_s = max(late_s or 0.0, share.settles_in_s)
                     continue
-                found = await search_history(self.links, account, share, last=False)
+                found = await search_history(self.links, account, run, share, last=False)
                 async with database.transaction() as tx:
                     await sending.settle_part(tx, run.id, share, found, now=self.clock.now())
             async with database.transaction() as tx:

@@ -87,6 +87,7 @@ class SentMessage:
     verify_tries: int
     target_key: str
     key: str
+    message_key: str
     since: datetime
 
 

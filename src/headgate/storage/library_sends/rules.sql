@@ -118,7 +118,7 @@ update send_request set verify_at = %(verify_at)s where id = %(id)s and verifica
 
 -- name: list_sent_messages
 -- What a request sent: the first and the last messages of many.
-select q.account_id, q.verify_tries, t.key as target_key, p.key, q.created_at - interval '5 minutes' as since
+select q.account_id, q.verify_tries, t.key as target_key, p.key, p.message_key, q.created_at - interval '5 minutes' as since
 from send_request q
 join target t on t.id = q.target_id
 join part p on p.run_id = q.run_id and p.state = 'sent'

@@ -73,6 +73,16 @@ class Share(NamedTuple):
         return Mark(self.delivery, self.number, self.token)
 
 
+@dataclass(frozen=True)
+class Others:
+    """What else an account has sent to a target, or may have."""
+
+    file_name: str
+    """Of the message itself; empty for a text."""
+    claimed: list[str]
+    rivals: int
+
+
 class Mark(NamedTuple):
     """A message that is about to be sent, under the token of its last try as the sender saw it."""
 
@@ -365,3 +375,17 @@ async def note_saturated(tx: Tx, account_id: UUID, *, since: datetime, until: da
 
 async def set_group_concurrency(tx: Tx, account_id: UUID, groups: int | None) -> None:
     await tx.execute(Q["set_group_concurrency"], account_id=account_id, groups=groups)
+
+
+async def get_others(tx: Tx, account_id: UUID, run_id: UUID, share: Share) -> Others:
+    """Return what a search for a message must not take for it."""
+    found = await tx.one(
+        Others,
+        Q["get_others"],
+        account_id=account_id,
+        run_id=run_id,
+        delivery=share.delivery,
+        number=share.number,
+        media_id=share.media_id,
+    )
+    return found or Others("", [], 1)

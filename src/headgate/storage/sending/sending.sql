@@ -286,3 +286,19 @@ on conflict (account_id) do update set
 -- How many groups an account sends to at once.
 insert into sender (account_id, group_concurrency) values (%(account_id)s, %(groups)s)
 on conflict (account_id) do update set group_concurrency = excluded.group_concurrency
+
+-- name: get_others
+-- What else the account has sent to the target of a message, or may have: without it, an equal text would prove nothing.
+-- A target that is gone tells nothing, which counts as one that may have. The hour is for clocks of platforms that differ.
+select
+    coalesce((select m.name from media m where m.id = %(media_id)s::uuid), '') as file_name,
+    coalesce(array_agg(p.message_key) filter (where p.state = 'sent' and p.message_key <> ''), '{}') as claimed,
+    (case when d.target_id is null then 1 else count(*) filter (
+        where p.state in ('sending', 'uncertain') or p.state = 'planned' and p.doubtful_since is not null
+    ) end)::int as rivals
+from delivery d
+left join delivery o on o.target_id = d.target_id and (o.ended_at is null or o.ended_at >= d.started_at - interval '1 hour')
+left join part p on p.run_id = o.run_id and p.delivery = o.number and p.account_id = %(account_id)s
+    and (p.run_id, p.delivery, p.number) <> (d.run_id, d.number, %(number)s)
+where d.run_id = %(run_id)s and d.number = %(delivery)s
+group by d.target_id

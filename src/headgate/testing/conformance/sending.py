@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 from headgate.connectors.protocol import OutgoingFile, Part, Sent
+from headgate.domain.reminders.recognition import Sought
 from headgate.testing.conformance.harness import ConnectorUnderTest, expect
 
 
@@ -82,13 +83,41 @@ class SendingConformance:
         target = await under_test.make_target()
         sent = await _send(under_test, target, text="find me", key="find-1")
         since = sent.sent_at - timedelta(minutes=1)
-        found = await under_test.link.find_sent(target, key="find-1", since=since)
+        found = await under_test.link.find_sent(target, Sought("find me"), key="find-1", since=since)
         if under_test.connector.manifest.dedupe.kind != "none":
             expect(found is not None and found.key == sent.key, "it is found by its key")
         expect(
-            await under_test.link.find_sent(target, key="never-sent", since=since) is None,
+            await under_test.link.find_sent(target, Sought("never"), key="never-sent", since=since) is None,
             "what was never sent is not found",
         )
+
+    async def test_a_content_that_another_send_may_have_proves_nothing(
+        self, under_test: ConnectorUnderTest
+    ) -> None:
+        under_test.needs("send")
+        target = await under_test.make_target()
+        sent = await _send(under_test, target, text="same words", key="shared-1")
+        since = sent.sent_at - timedelta(minutes=1)
+        for sought in (
+            Sought("same words", rivals=1),
+            Sought("same words", claimed=frozenset({sent.key})),
+            Sought(""),
+        ):
+            found = await under_test.link.find_sent(target, sought, key="shared-2", since=since)
+            expect(found is None, f"the message of another send is no proof: {sought}")
+
+    async def test_a_message_is_found_by_the_key_that_the_platform_gave_it(
+        self, under_test: ConnectorUnderTest
+    ) -> None:
+        under_test.needs("send")
+        target = await under_test.make_target()
+        sent = await _send(under_test, target, text="verify me", key="given-1")
+        if not sent.key or under_test.connector.manifest.dedupe.kind == "none":
+            return
+        since = sent.sent_at - timedelta(minutes=1)
+        sought = Sought(message_key=sent.key)
+        found = await under_test.link.find_sent(target, sought, key="given-1", since=since)
+        expect(found is not None and found.key == sent.key, "what is there is found")
 
     async def test_a_message_is_forwarded_without_an_upload(self, under_test: ConnectorUnderTest) -> None:
         under_test.needs("forward", "streams")

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from headgate.connectors.protocol import CallKind, FoundChannel, MediaHandle, OutgoingFile, Part, Sent
 from headgate.domain.listings.listings import Entry, Listed, Swept
+from headgate.domain.reminders.recognition import Sought
 from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 from headgate.testing.content.content import file_bytes
 from headgate.testing.platform.call_log import Call
@@ -140,13 +141,15 @@ class SimulatedLink:
     async def forward(self, stream: str, *, message_key: str, target: str, key: str) -> Sent:
         return await self._send("forward", target, key, lambda: self._forwarded(stream, message_key))
 
-    async def find_sent(self, target: str, *, key: str, since: datetime) -> Sent | None:
+    async def find_sent(self, target: str, sought: Sought, *, key: str, since: datetime) -> Sent | None:
         found = await self._call(
             "find_sent",
             target,
-            lambda _: find_in_history(self._world, self._group(target), account=self._account.name, key=key),
+            lambda _: find_in_history(
+                self._world, self._group(target), sought, account=self._account.name, key=key, since=since
+            ),
         )
-        return Sent(found.key, found.sent_at) if found and found.sent_at >= since else None
+        return Sent(found.key, found.sent_at) if found else None
 
     async def close(self) -> None:
         self._closed = True

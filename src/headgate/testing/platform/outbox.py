@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from headgate.connectors.protocol import MediaHandle, OutgoingFile, Part
+from headgate.domain.reminders.recognition import Candidate, Sought, recognise
 from headgate.testing.platform.call_log import Call
 from headgate.testing.platform.errors import (
     SimBadRequest,
@@ -79,11 +80,22 @@ def _check_slow_mode(world: PlatformState, group: SimGroup, *, account: str) -> 
             raise SimSlowMode(world.profile.slow_mode_s - waited_s)
 
 
-def find_in_history(world: PlatformState, group: SimGroup, *, account: str, key: str) -> GroupMessage | None:
-    """Look for a message by the key that it was sent with; a platform without keys cannot tell."""
+def find_in_history(
+    world: PlatformState, group: SimGroup, sought: Sought, *, account: str, key: str, since: datetime
+) -> GroupMessage | None:
+    """Look for a message by its key, or by its content where the history shows nothing else."""
+    mine = {one.key: one for one in group.messages if one.account == account and one.sent_at >= since}
+    if world.profile.keyless_history:
+        found = recognise(sought, [_candidate(world, one) for one in mine.values()])
+        return None if found is None else mine[found.key]
     if world.profile.dedupe.kind == "none":
         return None
-    return group.find(account=account, send_key=key)
+    return next((one for one in reversed(mine.values()) if one.send_key == key), None)
+
+
+def _candidate(world: PlatformState, message: GroupMessage) -> Candidate:
+    upload = world.uploads.get(message.media)
+    return Candidate(message.key, message.text, upload.name if upload else "")
 
 
 def _check_media(world: PlatformState, *, account: str, handle: str) -> None:

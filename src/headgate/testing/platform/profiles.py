@@ -86,6 +86,8 @@ class Profile:
     dedupe: DedupeWindow = _SAME_MESSAGE_FOR_AN_HOUR
     exclusive: bool = False
     """A session that is open in two places is destroyed for ever."""
+    keyless_history: bool = False
+    """A group's history shows texts and files, but not the keys of sends."""
     slow_mode_s: float = 0.0
     """A group takes one message of an account in so many seconds."""
 
@@ -231,6 +233,9 @@ hostile = Profile(
     dedupe=DedupeWindow("none"),
     flood_per_minute={"send": 45},
 )
+
+keyless = plain.but(name="keyless", keyless_history=True)
+"""Sends are found in a history by what they say; no preset, because simulations draw from those by seed."""
 
 PRESETS: Mapping[str, Profile] = MappingProxyType(
     {
