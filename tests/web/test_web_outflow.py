@@ -50,7 +50,7 @@ async def test_an_empty_list_says_what_to_do(world: WebWorld) -> None:
     async with world.signed_in() as client:
         assert "Create the first one" in text_of(await client.get("/reminders"))
         assert "Nothing sent yet" in text_of(await client.get("/runs"))
-        assert "headgate account add" in text_of(await client.get("/accounts"))
+        assert "Add an account" in text_of(await client.get("/accounts"))
 
 
 async def test_the_list_shows_how_a_reminder_did_last(world: WebWorld) -> None:
