@@ -59,6 +59,13 @@ def test_the_type_is_told_by_a_volume_that_ends_like_the_whole_or_by_the_name() 
     assert verdict(split, Filter(mime_types=("application/x-7z-compressed",))) == "kept"
 
 
+def test_a_set_of_unknown_type_is_judged_as_its_volumes_are() -> None:
+    volumes, unknown = volumes_of("Pack.001", "Pack.002"), "application/octet-stream"
+    anything = Filter(mime_types=("application/*",))
+    assert verdict(set_candidate(volumes, mime_types=[unknown, unknown]), anything) == "kept"
+    assert verdict(set_candidate(volumes, mime_types=["text/troff", unknown]), anything) == "mime_type"
+
+
 def test_the_author_is_the_posters() -> None:
     candidate = set_candidate(volumes_of("Pack.part1.rar"), author="Ada", from_bot=True)
     assert verdict(candidate, Filter(authors=frozenset({"ada"}))) == "kept"

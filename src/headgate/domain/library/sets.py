@@ -37,7 +37,8 @@ def set_candidate(
     """Return a set as filters judge it, from one volume for each number and their types in the same order.
 
     The ending is that of the whole, the size the sum. The type is what the platform gave a volume whose
-    own name ends like the whole, since it guesses wildly for `.001` and `.r00`; else the name speaks.
+    own name ends like the whole, since it guesses wildly for `.001` and `.r00`; else the name speaks, and
+    that the type of the first one is unknown.
     """
     names = [volume.name for volume in volumes]
     return Candidate(
@@ -56,4 +57,6 @@ def _told_type(names: Sequence[VolumeName], mime_types: Sequence[str]) -> str:
         for name, mime_type in zip(names, mime_types, strict=False)
         if name.format and name.suffix.lower().endswith(f".{name.format}")
     )
-    return next((mime_type for mime_type in told if mime_type not in UNKNOWN), "")
+    # That nothing is known is no guess: a set passes the filters that each of its volumes passes.
+    unknown = bare_type(mime_types[0]) if mime_types and bare_type(mime_types[0]) in UNKNOWN else ""
+    return next((mime_type for mime_type in told if mime_type not in UNKNOWN), unknown)
