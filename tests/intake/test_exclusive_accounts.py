@@ -163,9 +163,12 @@ async def test_a_command_learns_why_the_holder_cannot_tell(first: Bench) -> None
 
 
 async def test_a_removed_account_leaves_no_job_behind_for_its_holder(first: Bench, second: Bench) -> None:
-    await first.parts.links.require(await first.account())
-    await second.tick()
+    reader = await first.account()
+    await first.parts.links.require(reader)
+    async with first.database.transaction() as tx:
+        await enqueue(tx, [Wake("send", str(reader.id))])
     await settle(second)
+    assert await routed(second) == [f"send@{reader.id}"]
     async with first.database.transaction() as tx:
         (account,) = await list_accounts(tx)
         await accounts.remove_account(tx, account, now=first.clock.now())
