@@ -14,8 +14,8 @@ from headgate.catalogue.search.places import SearchPlace
 from headgate.catalogue.search.searching import search_library
 from headgate.catalogue.search.verifying import list_differences
 from headgate.domain.library.label_rules import label_key
-from headgate.domain.library.search_documents import Term, parse_terms
-from headgate.domain.library.search_words import split_words
+from headgate.domain.library.search.search_documents import Term, parse_terms
+from headgate.domain.library.search.search_words import split_words
 from headgate.domain.library.shelf_filters import NO_FILTERS, ShelfFilters
 from headgate.kernel.clock import RealClock
 from headgate.storage.database import Database

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_archives import SETS, SINGLE, VOLUME_BYTES, store, zip_of
 
-from headgate.domain.library.volume_headers import (
+from headgate.domain.library.archive_sets.volume_headers import (
     SAMPLE_BYTES,
     SetProof,
     VolumeSample,
     prove_set,
     read_volume,
 )
-from headgate.domain.library.volumes import ZIP_NUMBER
+from headgate.domain.library.archive_sets.volumes import ZIP_NUMBER
 from headgate.testing.rar_writer import write_rar
 
 PROVABLE = ["z01 + zip", "zip.001", "7z.001", "part1.rar"]

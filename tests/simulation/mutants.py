@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.library import volumes
+from headgate.domain.library.archive_sets import volumes
 from headgate.domain.streams.messages import LiveEvent, Span
 from headgate.ingest.groups import rule_sweeps
 from headgate.intake.channels import judging, requests, rules

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.domain.library.volumes import read_volume_name
+from headgate.domain.library.archive_sets.volumes import read_volume_name
 from headgate.testing.simulator.streams.set_names import NAMINGS, read_name
 
 pytestmark = pytest.mark.once

@@ -11,7 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from headgate.domain.errors import UserError
-from headgate.domain.library.search_documents import (
+from headgate.domain.library.search.search_documents import (
     MAX_TERMS,
     MAX_WORDS,
     SearchTexts,
@@ -21,8 +21,8 @@ from headgate.domain.library.search_documents import (
     slice_prefix,
     slice_query,
 )
-from headgate.domain.library.search_words import MAX_WORD_LENGTH, split_query, split_words
-from headgate.domain.library.spelling import (
+from headgate.domain.library.search.search_words import MAX_WORD_LENGTH, split_query, split_words
+from headgate.domain.library.search.spelling import (
     max_mistakes,
     mistakes_between,
     spelling_variants,

@@ -8,6 +8,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.domain.library.archive_sets.volumes import read_volume_name
 from headgate.domain.library.sending_on import (
     MAX_MESSAGES,
     FilesMissing,
@@ -19,7 +20,6 @@ from headgate.domain.library.sending_on import (
     plan_sending,
     split_file,
 )
-from headgate.domain.library.volumes import read_volume_name
 
 BLOB = UUID(int=7)
 

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 import pytest
 
+from headgate.domain.library.archive_sets.volume_headers import ProofReason
 from headgate.domain.library.contents import Problem
 from headgate.domain.library.inspections import FileState
-from headgate.domain.library.volume_headers import ProofReason
 from headgate.domain.listings.polling import PollReason
 from headgate.domain.listings.rhythm import PollTiming
 from headgate.domain.pacing import Cause

@@ -8,8 +8,8 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.items import POST_TYPE, content_key, item_kind, item_title, item_type
+from headgate.domain.library.archive_sets.volumes import read_volume_name
 from headgate.domain.library.name_keys import name_key
-from headgate.domain.library.volumes import read_volume_name
 from headgate.kernel.ids import Ids
 from headgate.storage.catalogue import sightings
 from headgate.storage.catalogue.sets import StoredVolume

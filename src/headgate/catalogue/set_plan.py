@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headgate.domain.items import content_key, item_kind, item_title, item_type
-from headgate.domain.library.assembly import AssembledItem, assemble
-from headgate.domain.library.completeness import KnownVolume, SetState, judge_set
-from headgate.domain.library.sets import set_candidate, set_file_name, set_size, set_title
-from headgate.domain.library.volumes import Volume, read_volume_name
+from headgate.domain.library.archive_sets.assembly import AssembledItem, assemble
+from headgate.domain.library.archive_sets.completeness import KnownVolume, SetState, judge_set
+from headgate.domain.library.archive_sets.sets import set_candidate, set_file_name, set_size, set_title
+from headgate.domain.library.archive_sets.volumes import Volume, read_volume_name
 from headgate.domain.streams.filters import Candidate
 from headgate.domain.streams.rules import ChannelRules
 from headgate.storage.catalogue.sets import StoredVolume

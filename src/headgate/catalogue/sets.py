@@ -8,9 +8,9 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import NotFound, UserError
-from headgate.domain.library.completeness import Completeness
-from headgate.domain.library.joining import JoinedVolume, find_join_conflict
-from headgate.domain.library.volumes import read_volume_name
+from headgate.domain.library.archive_sets.completeness import Completeness
+from headgate.domain.library.archive_sets.joining import JoinedVolume, find_join_conflict
+from headgate.domain.library.archive_sets.volumes import read_volume_name
 from headgate.domain.words.volume_words import (
     SET_REASONS,
     SET_STATES,

@@ -10,9 +10,9 @@ from itertools import permutations
 import pytest
 from volume_worlds import DAY, HOUR, MB, MINUTE, Library, Posted, build_volume, ident
 
-from headgate.domain.library.assembly import MAX_VOLUMES, AssembledItem, assemble
-from headgate.domain.library.partition import MAX_GAP
-from headgate.domain.library.volumes import Volume
+from headgate.domain.library.archive_sets.assembly import MAX_VOLUMES, AssembledItem, assemble
+from headgate.domain.library.archive_sets.partition import MAX_GAP
+from headgate.domain.library.archive_sets.volumes import Volume
 
 pytestmark = pytest.mark.once
 

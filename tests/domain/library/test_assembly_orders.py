@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from volume_worlds import DAY, MB, MINUTE, Library, Posted, World, build_world, keys_of, worlds
 
-from headgate.domain.library.assembly import assemble
-from headgate.domain.library.volumes import Volume
+from headgate.domain.library.archive_sets.assembly import assemble
+from headgate.domain.library.archive_sets.volumes import Volume
 
 pytestmark = pytest.mark.once
 

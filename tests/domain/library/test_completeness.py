@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.library.completeness import (
+from headgate.domain.library.archive_sets.completeness import (
     ASSUMED_AFTER,
     MAX_LISTED,
     PROBLEM_AFTER,
@@ -16,7 +16,7 @@ from headgate.domain.library.completeness import (
     SetState,
     judge_set,
 )
-from headgate.domain.library.volumes import ZIP_NUMBER, read_volume_name
+from headgate.domain.library.archive_sets.volumes import ZIP_NUMBER, read_volume_name
 
 pytestmark = pytest.mark.once
 

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from headgate.domain.library.joining import JoinedVolume, find_join_conflict
-from headgate.domain.library.volumes import read_volume_name
+from headgate.domain.library.archive_sets.joining import JoinedVolume, find_join_conflict
+from headgate.domain.library.archive_sets.volumes import read_volume_name
 from headgate.domain.words.volume_words import join_conflict_text
 
 pytestmark = pytest.mark.once

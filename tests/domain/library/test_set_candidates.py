@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from volume_worlds import MB, Posted, build_volume
 
-from headgate.domain.library.sets import set_candidate, set_file_name, set_size, set_title
-from headgate.domain.library.volumes import Volume
+from headgate.domain.library.archive_sets.sets import set_candidate, set_file_name, set_size, set_title
+from headgate.domain.library.archive_sets.volumes import Volume
 from headgate.domain.streams.filters import Filter, verdict
 
 pytestmark = pytest.mark.once

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.library.volumes import ZIP_NUMBER, VolumeName, fold_base, read_volume_name, sibling_name
+from headgate.domain.library.archive_sets.volumes import (
+    ZIP_NUMBER,
+    VolumeName,
+    fold_base,
+    read_volume_name,
+    sibling_name,
+)
 from headgate.domain.text import MAX_KEY_BYTES, is_key
 
 pytestmark = pytest.mark.once

@@ -7,15 +7,15 @@ from typing import get_args
 
 import pytest
 
-from headgate.domain.library.assembly import LoneReason, SetReason
-from headgate.domain.library.completeness import (
+from headgate.domain.library.archive_sets.assembly import LoneReason, SetReason
+from headgate.domain.library.archive_sets.completeness import (
     Completeness,
     CompletenessReason,
     KnownVolume,
     SetState,
     judge_set,
 )
-from headgate.domain.library.volumes import read_volume_name
+from headgate.domain.library.archive_sets.volumes import read_volume_name
 from headgate.domain.words.volume_words import (
     ASSEMBLY_REASONS,
     SET_REASONS,

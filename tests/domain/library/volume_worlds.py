@@ -14,8 +14,8 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from headgate.domain.library.assembly import AssembledItem, assemble
-from headgate.domain.library.volumes import Volume, read_volume_name
+from headgate.domain.library.archive_sets.assembly import AssembledItem, assemble
+from headgate.domain.library.archive_sets.volumes import Volume, read_volume_name
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTE, HOUR, DAY = 60, 3600, 86_400

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headgate.domain.library.facets import facet_terms
-from headgate.domain.library.search_filters import SearchFilters
+from headgate.domain.library.search.search_filters import SearchFilters
 from headgate.domain.library.shelf_filters import ShelfFilters
 
 

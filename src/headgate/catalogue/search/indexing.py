@@ -13,7 +13,7 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.catalogue.search.sources import add_paths, list_shown
-from headgate.domain.library.search_documents import SearchDocument, build_document
+from headgate.domain.library.search.search_documents import SearchDocument, build_document
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Database, Tx
 from headgate.storage.search import documents, queue, words

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from headgate.catalogue.search.sources import item_texts
-from headgate.domain.library.search_documents import SearchTexts, Term
-from headgate.domain.library.search_words import split_words
+from headgate.domain.library.search.search_documents import SearchTexts, Term
+from headgate.domain.library.search.search_words import split_words
 from headgate.domain.words.match_words import MatchedField
 from headgate.storage.database import Tx
 from headgate.storage.search.finding import list_inside

@@ -11,9 +11,9 @@ from uuid import UUID
 from headgate.catalogue.search.filtering import search_filters
 from headgate.catalogue.search.matches import Match, explain_matches
 from headgate.catalogue.search.places import SearchPlace
-from headgate.domain.library.search_documents import Term, parse_terms
+from headgate.domain.library.search.search_documents import Term, parse_terms
+from headgate.domain.library.search.spelling import can_be_misspelt, words_meant
 from headgate.domain.library.shelf_filters import NO_FILTERS, ShelfFilters
-from headgate.domain.library.spelling import can_be_misspelt, words_meant
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Tx
 from headgate.storage.search import words

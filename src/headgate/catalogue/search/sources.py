@@ -11,7 +11,7 @@ from headgate.catalogue.labelling import labels_of
 from headgate.domain.library.facets import FacetKind, facet_number, lasting_facets
 from headgate.domain.library.item_labels import ItemLabels
 from headgate.domain.library.label_rules import label_key
-from headgate.domain.library.search_documents import SearchTexts
+from headgate.domain.library.search.search_documents import SearchTexts
 from headgate.storage.database import Tx
 from headgate.storage.labels.labels import SeenText, list_texts
 from headgate.storage.search import sources

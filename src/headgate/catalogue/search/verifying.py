@@ -8,7 +8,7 @@ from typing import Literal
 from uuid import UUID
 
 from headgate.catalogue.search.sources import add_paths, list_shown
-from headgate.domain.library.search_documents import build_document
+from headgate.domain.library.search.search_documents import build_document
 from headgate.storage.database import Database, Tx
 from headgate.storage.search import documents, queue, words
 

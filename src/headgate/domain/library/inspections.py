@@ -9,8 +9,8 @@ from typing import Literal
 from uuid import UUID
 
 from headgate.domain.file_types import type_by_name
+from headgate.domain.library.archive_sets.volumes import ZIP_NUMBER, read_volume_name
 from headgate.domain.library.contents import Problem
-from headgate.domain.library.volumes import ZIP_NUMBER, read_volume_name
 
 InspectionState = Literal[
     "pending",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from headgate.domain.library.archive_sets.volume_headers import ProofReason
 from headgate.domain.library.contents import Problem
-from headgate.domain.library.volume_headers import ProofReason
 
 PROBLEMS: dict[Problem, str] = {
     "not_an_archive": "this is not an archive that Headgate can read",

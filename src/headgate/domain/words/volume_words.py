@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headgate.domain.library.assembly import LoneReason, SetReason
-from headgate.domain.library.completeness import Completeness, CompletenessReason
-from headgate.domain.library.joining import JoinConflict
-from headgate.domain.library.volumes import VolumeName
+from headgate.domain.library.archive_sets.assembly import LoneReason, SetReason
+from headgate.domain.library.archive_sets.completeness import Completeness, CompletenessReason
+from headgate.domain.library.archive_sets.joining import JoinConflict
+from headgate.domain.library.archive_sets.volumes import VolumeName
 
 MAX_NAMES = 5
 """So many missing files are named; more would hide what matters."""

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from headgate.domain.library.inspections import ItemFile, Volume, names_archive
-from headgate.domain.library.volume_headers import (
+from headgate.domain.library.archive_sets.volume_headers import (
     SAMPLE_BYTES,
     SetProof,
     VolumeSample,
     prove_set,
     read_volume,
 )
-from headgate.domain.library.volumes import Evidence, read_volume_name
+from headgate.domain.library.archive_sets.volumes import Evidence, read_volume_name
+from headgate.domain.library.inspections import ItemFile, Volume, names_archive
 from headgate.storage.blobs.store import BlobStore
 
 _WHOLE_SAMPLES = 8

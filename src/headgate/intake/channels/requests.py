@@ -12,8 +12,8 @@ from uuid import UUID
 
 from headgate.catalogue.files import retry_items
 from headgate.domain.errors import NotFound, UserError
-from headgate.domain.library.completeness import positions_to_search
-from headgate.domain.library.volumes import read_volume_name
+from headgate.domain.library.archive_sets.completeness import positions_to_search
+from headgate.domain.library.archive_sets.volumes import read_volume_name
 from headgate.domain.words.frequency import FrequencyChoice, chosen_tier
 from headgate.intake.streams.head_checks import DISABLED, PERSON, refusal
 from headgate.intake.streams.head_checks import KIND as CHECK

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.library.volumes import read_volume_name
+from headgate.domain.library.archive_sets.volumes import read_volume_name
 from headgate.domain.streams.filters import Candidate
 from headgate.domain.streams.messages import Attachment, Lens, Message
 from headgate.domain.streams.rules import ChannelRules

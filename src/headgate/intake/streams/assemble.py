@@ -14,8 +14,8 @@ from uuid import UUID
 
 from headgate.catalogue.making import make_items
 from headgate.catalogue.set_plan import PlannedItem, judge_completeness, plan_items
-from headgate.domain.library.assembly import MAX_VOLUMES
-from headgate.domain.library.completeness import SetState
+from headgate.domain.library.archive_sets.assembly import MAX_VOLUMES
+from headgate.domain.library.archive_sets.completeness import SetState
 from headgate.domain.library.name_keys import name_key
 from headgate.domain.streams.filters import KEPT
 from headgate.domain.streams.rules import ChannelRules

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from headgate.domain.library.completeness import Completeness, CompletenessReason
-from headgate.domain.library.volumes import Evidence
+from headgate.domain.library.archive_sets.completeness import Completeness, CompletenessReason
+from headgate.domain.library.archive_sets.volumes import Evidence
 from headgate.storage.arrays import columns
 from headgate.storage.catalogue.sightings import NewItem
 from headgate.storage.database import Tx

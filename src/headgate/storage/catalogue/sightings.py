@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from headgate.domain.library.completeness import AMBIGUOUS_NEWS_AFTER
+from headgate.domain.library.archive_sets.completeness import AMBIGUOUS_NEWS_AFTER
 from headgate.domain.library.name_keys import name_key
 from headgate.storage.arrays import columns
 from headgate.storage.database import Tx

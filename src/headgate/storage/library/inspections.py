@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from headgate.domain.library.archive_sets.volume_headers import SetProof
 from headgate.domain.library.contents import Entry, Listing
 from headgate.domain.library.inspections import InspectionState, ItemFile
-from headgate.domain.library.volume_headers import SetProof
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 from headgate.storage.shelf.touched import queue_items

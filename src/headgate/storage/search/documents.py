@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from headgate.domain.library.search_documents import SearchDocument, slice_prefix
+from headgate.domain.library.search.search_documents import SearchDocument, slice_prefix
 from headgate.storage.arrays import columns
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries

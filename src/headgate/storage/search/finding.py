@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from headgate.domain.library.search_documents import Term, names_query, slice_query
-from headgate.domain.library.search_filters import SearchFilters
+from headgate.domain.library.search.search_documents import Term, names_query, slice_query
+from headgate.domain.library.search.search_filters import SearchFilters
 from headgate.domain.text import containing
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from headgate.domain.library.search_documents import slice_prefix
-from headgate.domain.library.spelling import can_be_misspelt, max_mistakes, spelling_variants
+from headgate.domain.library.search.search_documents import slice_prefix
+from headgate.domain.library.search.spelling import can_be_misspelt, max_mistakes, spelling_variants
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
 

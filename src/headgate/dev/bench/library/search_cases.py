@@ -11,9 +11,9 @@ from random import Random
 from headgate.catalogue.search.indexing import SLICE_SIZE
 from headgate.catalogue.search.searching import search_library
 from headgate.dev.bench.measuring import percentile
-from headgate.domain.library.search_documents import SearchTexts, build_document, slice_prefix
+from headgate.domain.library.search.search_documents import SearchTexts, build_document, slice_prefix
+from headgate.domain.library.search.spelling import can_be_misspelt, spelling_variants
 from headgate.domain.library.shelf_filters import NO_FILTERS, ShelfFilters
-from headgate.domain.library.spelling import can_be_misspelt, spelling_variants
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Connection, Database
 

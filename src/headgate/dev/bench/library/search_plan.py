@@ -26,7 +26,7 @@ from headgate.dev.bench.library.library_plan import (
 from headgate.dev.bench.library.search_cases import SearchCase, load_documents, misspelt
 from headgate.domain.library.facets import FacetKind, facet_number
 from headgate.domain.library.label_rules import label_key
-from headgate.domain.library.search_documents import SearchTexts
+from headgate.domain.library.search.search_documents import SearchTexts
 from headgate.domain.library.shelf_filters import ShelfFilters
 from headgate.storage.database import Connection
 from headgate.storage.shelf.refresh import album_group_id

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from headgate.domain.library.clusters import Cluster
-from headgate.domain.library.volumes import Volume
+from headgate.domain.library.archive_sets.clusters import Cluster
+from headgate.domain.library.archive_sets.volumes import Volume
 
 _SPAN_RATIO = 2.0
 """A reading whose sets took less than half the time to post beats one with fewer holes."""

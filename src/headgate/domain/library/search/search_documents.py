@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import UserError
-from headgate.domain.library.search_words import split_query, split_words
+from headgate.domain.library.search.search_words import split_query, split_words
 
 MAX_WORDS = 20_000
 """Of a document; one of all words of the largest archives would not fit a row."""

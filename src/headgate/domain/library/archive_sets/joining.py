@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Literal
 from uuid import UUID
 
-from headgate.domain.library.volumes import VolumeName
+from headgate.domain.library.archive_sets.volumes import VolumeName
 
 JoinProblem = Literal["other_naming", "same_number", "adds_nothing"]
 

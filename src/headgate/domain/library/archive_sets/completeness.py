@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Literal
 
-from headgate.domain.library.volumes import ZIP_NUMBER, VolumeName, sibling_name
+from headgate.domain.library.archive_sets.volumes import ZIP_NUMBER, VolumeName, sibling_name
 
 ASSUMED_AFTER = timedelta(hours=24)
 """Posters who upload by hand finish within a day; a day also passes over every night."""

@@ -24,7 +24,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from headgate.domain.library.clusters import (
+from headgate.domain.library.archive_sets.clusters import (
     EVEN,
     STEPS,
     UNEVEN,
@@ -34,8 +34,8 @@ from headgate.domain.library.clusters import (
     is_fragment,
     may_host,
 )
-from headgate.domain.library.scoring import Score, score_of
-from headgate.domain.library.volumes import Volume
+from headgate.domain.library.archive_sets.scoring import Score, score_of
+from headgate.domain.library.archive_sets.volumes import Volume
 
 MAX_GAP = timedelta(days=14)
 """Between two neighbours of a set. A set that misses volumes becomes a problem after a week of silence; this

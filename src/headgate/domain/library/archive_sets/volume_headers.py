@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 from zlib import crc32
 
-from headgate.domain.library.volumes import ZIP_NUMBER
+from headgate.domain.library.archive_sets.volumes import ZIP_NUMBER
 
 SAMPLE_BYTES = 64 * 1024
 

@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
 
-from headgate.domain.library.clusters import Cluster
-from headgate.domain.library.partition import partition
-from headgate.domain.library.volumes import Volume
+from headgate.domain.library.archive_sets.clusters import Cluster
+from headgate.domain.library.archive_sets.partition import partition
+from headgate.domain.library.archive_sets.volumes import Volume
 
 MAX_VOLUMES = 2_000
 """Of a bucket; what was posted later stays single files."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 from uuid import UUID
 
-from headgate.domain.library.volumes import ZIP_NUMBER, Volume
+from headgate.domain.library.archive_sets.volumes import ZIP_NUMBER, Volume
 
 Evenness = Literal[0, 1, 2]
 EVEN: Evenness = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headgate.domain.file_types import UNKNOWN, bare_type
-from headgate.domain.library.volumes import Volume, VolumeName
+from headgate.domain.library.archive_sets.volumes import Volume, VolumeName
 from headgate.domain.streams.filters import Candidate
 
 

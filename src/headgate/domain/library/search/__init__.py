@@ -1,0 +1,1 @@
+"""Search: what documents are made of, and which words match."""
