@@ -17,7 +17,7 @@ from headgate.domain.reminders.recurrence import daily
 from headgate.domain.reminders.windows import DAY_MINUTES, Window
 from headgate.outflow.library_sends import actions
 from headgate.outflow.library_sends.actions import AskedSends, SendWish
-from headgate.outflow.library_sends.planning import Planner
+from headgate.outflow.library_sends.planning import SendPlanner
 from headgate.outflow.reminders import reminders
 from headgate.outflow.reminders.drafts import Draft, DraftPart
 from headgate.outflow.reminders.runs import make_run
@@ -114,7 +114,7 @@ class SendBench(FetchBench):
 
     async def plan(self, request_id: UUID) -> None:
         """Decide on a request without sending it."""
-        planner = Planner(self.parts.links, self.clock, self.parts.ids)
+        planner = SendPlanner(self.parts.links, self.clock, self.parts.ids)
         await self.do(lambda tx: planner.plan_request(tx, request_id))
 
     async def let_doubts_age(self) -> None:

@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 from blob_rows import content_of, list_blobs, names_in
 
-from headgate.ingest.storing.backups import BackedUp, RestoredAll, Shown, back_up, restore_all
+from headgate.ingest.storing.backups import BackedUp, BackupProgress, RestoredAll, back_up, restore_all
 from headgate.kernel.clock import RealClock
 from headgate.kernel.files_settings import FilesSettings
 from headgate.kernel.ids import Ids
@@ -143,7 +143,7 @@ async def restore_from(
     settings: FilesSettings | None = None,
     *,
     skip_damaged: bool = False,
-    shown: Shown | None = None,
+    shown: BackupProgress | None = None,
 ) -> RestoredAll:
     """Restore as the command does."""
     clock = RealClock()

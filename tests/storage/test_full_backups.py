@@ -13,7 +13,7 @@ import pytest
 from instances import NOW, Instance, open_instance, restore_from
 
 from headgate.domain.errors import UserError
-from headgate.ingest.storing.backups import Shown
+from headgate.ingest.storing.backups import BackupProgress
 from headgate.kernel.files_settings import FilesSettings
 from headgate.storage.backup.folder import BackupFolder, find_backup
 from headgate.storage.backup.restore import restore
@@ -299,7 +299,9 @@ async def test_nothing_is_deleted_while_a_running_instance_is_restored(
                     elsewhere.submit(collect_elsewhere, database_url, tmp_path / "data").result()
                 )
 
-    await restore_from(backups, database_url, tmp_path / "data", shown=Shown(on_files=when_files_are_there))
+    await restore_from(
+        backups, database_url, tmp_path / "data", shown=BackupProgress(on_files=when_files_are_there)
+    )
     assert collected == [0]
     assert await on_disk.contents() == ["one"]
     assert await on_disk.states() == {"one": "stored"}

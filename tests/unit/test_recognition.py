@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.domain.reminders.recognition import Candidate, Sought, recognise
+from headgate.domain.reminders.recognition import HistoryMessage, Sought, recognise
 
 HISTORY = [
-    Candidate("1", "good morning"),
-    Candidate("2", " water the plants "),
-    Candidate("3", "look", "plants.jpg"),
-    Candidate("4", "twice"),
-    Candidate("5", "twice"),
-    Candidate("6", forwarded="99"),
+    HistoryMessage("1", "good morning"),
+    HistoryMessage("2", " water the plants "),
+    HistoryMessage("3", "look", "plants.jpg"),
+    HistoryMessage("4", "twice"),
+    HistoryMessage("5", "twice"),
+    HistoryMessage("6", forwarded="99"),
 ]
 
 

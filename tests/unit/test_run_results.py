@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.reminders.run_results import (
-    Ending,
+    RunEnding,
     RunResult,
     RunState,
     Tally,
@@ -24,7 +24,7 @@ CLOSED = "Delivery window closed at 18:00 (Asia/Kuala_Lumpur). 412 of 1000 group
 CAPACITY = "This account is at capacity for this run; consider sending the rest from another account."
 
 
-CUT_OFF = Ending(
+CUT_OFF = RunEnding(
     "Main",
     Tally(sent=412, failed=3, uncertain=2, skipped=583),
     closed_at_text="18:00",
@@ -77,38 +77,43 @@ def test_the_true_causes_are_named_with_counts() -> None:
 @pytest.mark.parametrize(
     ("ending", "text"),
     [
-        (Ending("Main", Tally(sent=1000)), "All 1000 groups delivered by Main."),
-        (Ending("Main", Tally(sent=5), closed_at_text="18:00", zone=KL), "All 5 groups delivered by Main."),
-        (Ending("Main", Tally(sent=1)), "The only group was delivered by Main."),
-        (Ending("Main", Tally()), "There was no group to deliver to by Main."),
+        (RunEnding("Main", Tally(sent=1000)), "All 1000 groups delivered by Main."),
         (
-            Ending("Main", Tally(failed=1), errors={"banned": 1}),
+            RunEnding("Main", Tally(sent=5), closed_at_text="18:00", zone=KL),
+            "All 5 groups delivered by Main.",
+        ),
+        (RunEnding("Main", Tally(sent=1)), "The only group was delivered by Main."),
+        (RunEnding("Main", Tally()), "There was no group to deliver to by Main."),
+        (
+            RunEnding("Main", Tally(failed=1), errors={"banned": 1}),
             "0 of 1 group delivered. Account Main: 1 failed (banned).",
         ),
         (
-            Ending("Main", Tally(sent=1, skipped=4), cancelled=True),
+            RunEnding("Main", Tally(sent=1, skipped=4), cancelled=True),
             "Cancelled. 1 of 5 groups delivered. Account Main: 4 skipped (cancelled).",
         ),
         (
-            Ending("Main", Tally(sent=1, failed=6), errors={"gone": 1, "no such group": 3}, limit_signals=1),
+            RunEnding(
+                "Main", Tally(sent=1, failed=6), errors={"gone": 1, "no such group": 3}, limit_signals=1
+            ),
             (
                 "1 of 7 groups delivered. Account Main: 3 failed (no such group), 1 failed (gone), "
                 "2 failed for other reasons. The platform asked once to slow down."
             ),
         ),
         (
-            Ending("Main", Tally(sent=1, pending=2, sending=1), cancelled=True),
+            RunEnding("Main", Tally(sent=1, pending=2, sending=1), cancelled=True),
             "Cancelled. 1 of 4 groups delivered. Account Main: 3 not finished.",
         ),
     ],
 )
-def test_a_run_is_summed_up(ending: Ending, text: str) -> None:
+def test_a_run_is_summed_up(ending: RunEnding, text: str) -> None:
     assert summary(ending) == text
 
 
 def test_many_kinds_of_errors_do_not_make_a_long_summary() -> None:
     errors = {f"error {number}": 1 for number in range(100)}
-    text = summary(Ending("Main", Tally(sent=1, failed=100), errors=errors))
+    text = summary(RunEnding("Main", Tally(sent=1, failed=100), errors=errors))
     assert text.count("failed (") == 5
     assert text.endswith("95 failed for other reasons.")
 
@@ -130,6 +135,6 @@ _counts = st.integers(0, 2000)
 
 @given(st.builds(Tally, _counts, _counts, _counts, _counts, _counts, _counts))
 def test_the_counts_of_a_summary_add_up(tally: Tally) -> None:
-    text = summary(Ending("Main", tally))
+    text = summary(RunEnding("Main", tally))
     counted = [int(word) for word in text.partition("Account Main: ")[2].split() if word.isdecimal()]
     assert sum(counted) == tally.unsent

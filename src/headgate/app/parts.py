@@ -48,7 +48,7 @@ from headgate.kernel.randomness import Randomness
 from headgate.kernel.settings import Settings
 from headgate.lanes import Lanes
 from headgate.lanes.links import Links
-from headgate.outflow.library_sends.planning import Planner
+from headgate.outflow.library_sends.planning import SendPlanner
 from headgate.outflow.library_sends.rule_jobs import SendRules
 from headgate.outflow.library_sends.verifying import Verifier
 from headgate.outflow.notifications.inbox import pruning_kind
@@ -188,7 +188,11 @@ def build_parts(
 
 
 def _library_sends(links: Links, clock: Clock, ids: Ids) -> list[Kind[Any]]:
-    return [Planner(links, clock, ids).kind(), SendRules(clock, ids).kind(), Verifier(links, clock).kind()]
+    return [
+        SendPlanner(links, clock, ids).kind(),
+        SendRules(clock, ids).kind(),
+        Verifier(links, clock).kind(),
+    ]
 
 
 def build_push_addresses(settings: Settings, database: Database, *, clock: Clock, ids: Ids) -> PushAddresses:

@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.errors import NotFound
-from headgate.domain.library.inspections import FileState, InspectionState, Volume, arrange_volumes
+from headgate.domain.library.inspections import FileState, InspectionState, VolumeFiles, arrange_volumes
 from headgate.domain.text import containing
 from headgate.domain.words.contents import problem_text
 from headgate.domain.words.file_words import DAMAGED, absence_text, no_room_text
@@ -143,7 +143,7 @@ def shown_picture(picture: Picture) -> ShownPicture:
     return ShownPicture(picture.url, picture.width_px, picture.height_px, picture.media_type)
 
 
-def _shown_file(volume: Volume, download: DownloadState | None) -> ShownFile:
+def _shown_file(volume: VolumeFiles, download: DownloadState | None) -> ShownFile:
     file = volume.best
     # A stored file whose object is damaged has no content to offer.
     damaged = file.state == "stored" and file.blob_id is None

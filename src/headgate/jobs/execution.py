@@ -27,7 +27,7 @@ from headgate.domain.retry import JITTER, RetryPolicy, judge_failure
 from headgate.jobs import measures
 from headgate.jobs.job import Claim, Job, Settlement
 from headgate.jobs.kinds import Kind, Kinds
-from headgate.jobs.routes import Routes, route_of
+from headgate.jobs.routes import JobRoutes, route_of
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import Ids
 from headgate.kernel.logs import get_logger
@@ -85,7 +85,7 @@ class Execution:
     """Set when the process is asked to stop: who can end early does."""
     crowded: Callable[[], bool] = lambda: False
     """Whether a suspect waits for all others to end."""
-    routes: Routes = field(default_factory=Routes)
+    routes: JobRoutes = field(default_factory=JobRoutes)
 
     def __post_init__(self) -> None:
         self._writer = GroupCommit(self.database)

@@ -23,7 +23,7 @@ from pgqueuer.ports.repository import EntrypointExecutionParameter
 
 from headgate.jobs.gate import Gate
 from headgate.jobs.job import Settlement
-from headgate.jobs.routes import Routes
+from headgate.jobs.routes import JobRoutes
 
 GATHER_S = 0.01
 FULL_S = 0.1
@@ -102,7 +102,7 @@ class FencedQueries(Queries):
     gate: Gate = field(default_factory=Gate)
     runners: Sequence[str] = ()
     """Whose routed jobs it claims."""
-    routes: Routes = field(default_factory=Routes)
+    routes: JobRoutes = field(default_factory=JobRoutes)
     alone: bool = False
     """This runner's jobs go through the gate one by one, instead of being counted by it."""
     most: int | None = None

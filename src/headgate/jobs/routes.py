@@ -22,7 +22,7 @@ def runner_of(entrypoint: str) -> str:
 
 
 @dataclass
-class Routes:
+class JobRoutes:
     """The accounts whose jobs come to this process."""
 
     accounts: frozenset[UUID] = frozenset()

@@ -17,8 +17,8 @@ from headgate.domain.library.covers import (
     ContentEntry,
     Cover,
     CoverFacts,
+    CoverFile,
     CoverReason,
-    ItemFile,
     NearbyMessage,
     Photo,
     choose_cover,
@@ -28,7 +28,7 @@ from headgate.domain.library.covers import (
 pytestmark = pytest.mark.once
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-PACK = ItemFile("f1", "Brass Dragon.zip", 80_000_000)
+PACK = CoverFile("f1", "Brass Dragon.zip", 80_000_000)
 POST = NearbyMessage("m10", 10, NOON, author="Ines", topic="prints")
 
 
@@ -155,7 +155,7 @@ def test_what_a_person_chose_is_never_replaced() -> None:
 
 
 def test_a_picture_is_its_own_cover() -> None:
-    picture = ItemFile("f1", "IMG_1.jpg", 900_000)
+    picture = CoverFile("f1", "IMG_1.jpg", 900_000)
     message = replace(POST, album="a1")
     facts = _facts(_photo("album", 9, album="a1"), message=message, files=(picture,))
     assert choose_cover(facts) == Cover("own_picture", "f1")
@@ -266,12 +266,12 @@ def test_supports_and_bases_are_not_drawn_where_the_figure_is_there() -> None:
 
 
 def test_a_file_of_the_thing_is_drawn_like_one_inside() -> None:
-    facts = CoverFacts("Gear", files=(ItemFile("f1", "gear.stl", 100_000),))
+    facts = CoverFacts("Gear", files=(CoverFile("f1", "gear.stl", 100_000),))
     assert choose_cover(facts) == Cover("drawn_model", "f1")
 
 
 def test_a_video_gives_its_poster_when_nothing_else_does() -> None:
-    facts = CoverFacts("Film", files=(ItemFile("f1", "film.mp4", 9_000_000_000),))
+    facts = CoverFacts("Film", files=(CoverFile("f1", "film.mp4", 9_000_000_000),))
     assert choose_cover(facts) == Cover("video_poster", "f1")
     with_model = replace(facts, entries=(ContentEntry("f2", "a.stl", 10),))
     assert [cover.reason for cover in list_covers(with_model)] == ["drawn_model", "video_poster"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headgate.catalogue.labels import list_names
 from headgate.domain.library.shelf_filters import ShelfFilters
 from headgate.storage.database import Tx
-from headgate.storage.shelf.row_files import ChannelChoice, TopicChoice, list_channels, list_topics
+from headgate.storage.shelf.row_files import OfferedChannel, TopicChoice, list_channels, list_topics
 
 MAX_CHOICES = 500
 MAX_NAMES = 300
@@ -17,7 +17,7 @@ MAX_NAMES = 300
 class FilterChoices:
     """What to choose from; others can be typed."""
 
-    channels: list[ChannelChoice]
+    channels: list[OfferedChannel]
     topics: list[TopicChoice]
     """Of the channels that are chosen already."""
     creators: list[str]

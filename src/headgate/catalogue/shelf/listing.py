@@ -22,8 +22,8 @@ from headgate.storage.database import Tx
 from headgate.storage.shelf import descriptions, rows
 from headgate.storage.shelf.rows import (
     STARTS,
-    Candidate,
     DateOrder,
+    RowCandidate,
     ShelfCursor,
     ShelfOrder,
     ShelfRow,
@@ -238,7 +238,7 @@ async def _walk_on(
 
 async def _walk_at_pace(walk: Callable[..., Awaitable[Walk]], *, beyond: ShelfCursor, limit: int) -> Walk:
     """Look at some rows, and at more of them if so many match that the page will be full in time."""
-    found: list[Candidate] = []
+    found: list[RowCandidate] = []
     walked, max_rows = 0, min(FIRST_WALK, MAX_WALK)
     while True:
         stretch = await walk(beyond=beyond, max_rows=max_rows, limit=limit - len(found))

@@ -16,7 +16,7 @@ from headgate.cli.phrases import count_of
 
 if TYPE_CHECKING:
     from headgate.cli.context import CommandContext
-    from headgate.ingest.storing.backups import BackedUp, RestoredAll, Shown
+    from headgate.ingest.storing.backups import BackedUp, BackupProgress, RestoredAll
     from headgate.kernel.settings import Settings
     from headgate.storage.backup.folder import BackupFolder, FullBackup
 
@@ -178,11 +178,11 @@ def _print_restore(chosen: FullBackup, done: RestoredAll) -> None:
 
 
 @contextmanager
-def _shown(text: str) -> Generator[Shown, None, None]:
-    from headgate.ingest.storing.backups import Shown
+def _shown(text: str) -> Generator[BackupProgress, None, None]:
+    from headgate.ingest.storing.backups import BackupProgress
 
     with share_bar(text) as show:
-        yield Shown(
+        yield BackupProgress(
             on_rows=lambda part: show(part, "the database"),
             on_files=lambda done, total: show(done / total if total else 1, "the files"),
         )

@@ -10,7 +10,7 @@ from headgate.catalogue.shelf.verify import verify_library
 from headgate.cli.context import CommandContext, with_database
 from headgate.cli.errors import FAILED
 from headgate.cli.output import AsJson, print_json, share_bar
-from headgate.storage.shelf.verify import Verified
+from headgate.storage.shelf.verify import VerifiedShelf
 
 
 def verify(
@@ -23,7 +23,7 @@ def verify(
     Headgate may run meanwhile. Exits with 1 if rows are wrong and were not repaired.
     """
 
-    async def work(context: CommandContext) -> Verified:
+    async def work(context: CommandContext) -> VerifiedShelf:
         with share_bar("Checking") as show:
             return await verify_library(
                 context.database,

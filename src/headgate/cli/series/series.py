@@ -25,7 +25,7 @@ from headgate.cli.phrases import count_of
 from headgate.cli.series import tables as series_tables
 from headgate.cli.series.adding import add
 from headgate.cli.series.reading import read, unread
-from headgate.cli.series.tables import Shown
+from headgate.cli.series.tables import ShownSeries
 from headgate.domain.text import containing
 from headgate.domain.words.frequency import FREQUENCY_SET, FrequencyChoice
 from headgate.intake.listings import series as actions
@@ -120,7 +120,7 @@ def show(
     with_database(look)
 
 
-async def _show(tx: Tx, reference: str, *, user: str, limit: int) -> Shown:
+async def _show(tx: Tx, reference: str, *, user: str, limit: int) -> ShownSeries:
     named = await get_named_series(tx, reference)
     reader = await find_user(tx, user)
     user_id = NOBODY if reader is None else reader.id
@@ -128,7 +128,7 @@ async def _show(tx: Tx, reference: str, *, user: str, limit: int) -> Shown:
     states = await get_listing_states(tx, [source.channel_id for source in sources])
     chapters = await storage.list_chapters(tx, named.id, limit=limit)
     left = await reading.count_unread(tx, [named.id], user_id=user_id)
-    return Shown(
+    return ShownSeries(
         series=await actions.get_series(tx, named.id, user_id=user_id),
         sources=sources,
         states={state.channel_id: state for state in states},

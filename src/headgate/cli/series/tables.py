@@ -26,7 +26,7 @@ MAX_RELEASES = 4
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownSeries:
     """A series with all that belongs to it, as somebody sees it."""
 
     series: Series
@@ -65,7 +65,7 @@ def line_document(line: Series, unread: Mapping[UUID, int], *, user: UserLine | 
     return {**vars(line), "unread": None if user is None else unread.get(line.id, 0)}
 
 
-def print_series(shown: Shown, *, now: datetime) -> None:
+def print_series(shown: ShownSeries, *, now: datetime) -> None:
     """Print a series: what there is, who brings it, and its newest chapters."""
     series = shown.series
     typer.echo(typer.style(series.title, bold=True))
@@ -96,7 +96,7 @@ def _summary(series: Series, now: datetime) -> str:
     return f"{count_of(series.chapters, 'chapter')}{latest}."
 
 
-def _personal(shown: Shown, user: UserLine) -> list[tuple[str, str]]:
+def _personal(shown: ShownSeries, user: UserLine) -> list[tuple[str, str]]:
     follow = shown.follow
     followed = f"by {user.name}, {switches_in_words(follow)}" if follow else f"not by {user.name}"
     read = "nothing yet"
@@ -110,7 +110,7 @@ def _taken(source: SeriesSource) -> str:
     return f"{what}, {source.language} where they do not say" if source.language else what
 
 
-def _print_chapters(shown: Shown, now: datetime) -> None:
+def _print_chapters(shown: ShownSeries, now: datetime) -> None:
     if not shown.chapters:
         return
     print_heading("Chapters, the last first")
@@ -163,7 +163,7 @@ def _release(release: Release) -> str:
     return f"{who} ({', '.join([source, *notes])})".strip()
 
 
-def as_document(shown: Shown, *, now: datetime) -> dict[str, Any]:
+def as_document(shown: ShownSeries, *, now: datetime) -> dict[str, Any]:
     """Return a series as JSON shows it; the key of a feed comes without its password."""
     return {
         **vars(shown.series),

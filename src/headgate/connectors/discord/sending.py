@@ -24,7 +24,7 @@ from headgate.connectors.discord.shapes import (
 from headgate.connectors.discord.snowflakes import Snowflakes
 from headgate.connectors.discord.spool import Spool
 from headgate.connectors.protocol import Part, Sent
-from headgate.domain.reminders.recognition import Candidate, Sought, recognise
+from headgate.domain.reminders.recognition import HistoryMessage, Sought, recognise
 
 _NONCE_LENGTH = 25
 _TO_SEND = "View Channel and Send Messages; in a thread Send Messages in Threads; for files Attach Files"
@@ -107,10 +107,10 @@ class Outbox:
         return sent
 
 
-def candidate_of(shape: Shape) -> Candidate:
+def candidate_of(shape: Shape) -> HistoryMessage:
     """Return what a message of the history holds, as it was sent."""
     key, reference = str(id_in(shape)), shape_in(shape, "message_reference")
     if number_in(reference, "type") == _FORWARD:
-        return Candidate(key, forwarded=text_in(reference, "message_id"))
+        return HistoryMessage(key, forwarded=text_in(reference, "message_id"))
     files = [text_in(file, "filename") for file in as_shapes(shape.get("attachments"))]
-    return Candidate(key, text_in(shape, "content"), files[0] if files else "")
+    return HistoryMessage(key, text_in(shape, "content"), files[0] if files else "")

@@ -16,7 +16,7 @@ from headgate.connectors.matrix.errors import NotPossible, NotUnderstood, Refuse
 from headgate.connectors.matrix.http import Homeserver
 from headgate.connectors.matrix.shapes import Shape, part, parts, text, whole
 from headgate.connectors.protocol import MediaHandle, OutgoingFile, Part, Sent
-from headgate.domain.reminders.recognition import Candidate, Sought, recognise
+from headgate.domain.reminders.recognition import HistoryMessage, Sought, recognise
 from headgate.domain.words.times import size_text
 from headgate.kernel.clock import Clock
 
@@ -79,7 +79,7 @@ class Sending:
         else by content.
         """
         times: dict[str, datetime] = {}
-        candidates: list[Candidate] = []
+        candidates: list[HistoryMessage] = []
         async for event in self._own_messages(target, since=since - CLOCK_SKEW):
             event_id = text(event, "event_id")
             times[event_id] = _time_of(event)
@@ -126,14 +126,14 @@ class Sending:
         return self._upload_limit
 
 
-def candidate_of(event: Shape) -> Candidate:
+def candidate_of(event: Shape) -> HistoryMessage:
     """Return what a message of the history holds, as it was sent."""
     content = part(event, "content")
     key, body = text(event, "event_id"), text(content, "body")
     if not text(content, "url"):
-        return Candidate(key, body)
+        return HistoryMessage(key, body)
     file_name = text(content, "filename") or body
-    return Candidate(key, "" if body == file_name else body, file_name)
+    return HistoryMessage(key, "" if body == file_name else body, file_name)
 
 
 def _time_of(event: Shape) -> datetime:

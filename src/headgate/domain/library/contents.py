@@ -82,7 +82,7 @@ class ExtractionLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """One file, directory or link inside an archive."""
 
     number: int
@@ -111,7 +111,7 @@ class Listing:
     """What is inside an archive, as far as it could be read."""
 
     format: ArchiveFormat | None = None
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ArchiveEntry, ...] = ()
     problems: tuple[Problem, ...] = ()
     is_solid: bool = False
     """Extracting a late entry means unpacking the ones before it."""

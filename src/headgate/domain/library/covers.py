@@ -80,7 +80,7 @@ class NearbyMessage:
 
 
 @dataclass(frozen=True)
-class ItemFile:
+class CoverFile:
     """A file of the thing; all volumes of a set are one file."""
 
     key: str
@@ -106,7 +106,7 @@ class CoverFacts:
     """The first message that holds a file of the thing."""
     nearby: tuple[NearbyMessage, ...] = ()
     """Messages of the same album, the one replied to, and those before, in any order."""
-    files: tuple[ItemFile, ...] = ()
+    files: tuple[CoverFile, ...] = ()
     entries: tuple[ContentEntry, ...] = ()
     person_chose: bool = False
 

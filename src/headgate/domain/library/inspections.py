@@ -72,7 +72,7 @@ class ItemFile:
 
 
 @dataclass(frozen=True)
-class Volume:
+class VolumeFiles:
     """One place of an archive, and the files that have its content: the first stored one is used."""
 
     number: int
@@ -88,7 +88,7 @@ class Volume:
         return self.source or self.copies[0]
 
 
-def arrange_volumes(files: Iterable[ItemFile]) -> tuple[Volume, ...]:
+def arrange_volumes(files: Iterable[ItemFile]) -> tuple[VolumeFiles, ...]:
     """Return the files of an item by their number, the copies of one volume together.
 
     Files whose names are not all volumes of one kind are copies of one content under several names.
@@ -99,10 +99,10 @@ def arrange_volumes(files: Iterable[ItemFile]) -> tuple[Volume, ...]:
     by_number: dict[int, list[ItemFile]] = {}
     for file in everything:
         by_number.setdefault(file.number if is_set else 1, []).append(file)
-    return tuple(Volume(number, tuple(copies)) for number, copies in sorted(by_number.items()))
+    return tuple(VolumeFiles(number, tuple(copies)) for number, copies in sorted(by_number.items()))
 
 
-def place_volumes(volumes: Sequence[Volume]) -> tuple[ItemFile | None, ...]:
+def place_volumes(volumes: Sequence[VolumeFiles]) -> tuple[ItemFile | None, ...]:
     """Return what is read as one archive: a file for each number from 1, None for one that is missing."""
     by_number = {volume.number: volume.source for volume in volumes}
     if len(volumes) == 1 and _may_be_whole(volumes[0]):
@@ -112,7 +112,7 @@ def place_volumes(volumes: Sequence[Volume]) -> tuple[ItemFile | None, ...]:
     return (*(by_number.get(number) for number in range(1, count + 1)), *last_zip)
 
 
-def _may_be_whole(volume: Volume) -> bool:
+def _may_be_whole(volume: VolumeFiles) -> bool:
     """Tell whether a file alone may be a whole archive: `pack.rar` and `pack.zip` usually are."""
     name = read_volume_name(volume.best.file_name)
     return name is None or name.ambiguous

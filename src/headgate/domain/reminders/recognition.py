@@ -23,7 +23,7 @@ class Sought:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class HistoryMessage:
     """A message of the account in the target's history."""
 
     key: str
@@ -32,7 +32,7 @@ class Candidate:
     forwarded: str = ""
 
 
-def recognise(sought: Sought, candidates: Iterable[Candidate]) -> Candidate | None:
+def recognise(sought: Sought, candidates: Iterable[HistoryMessage]) -> HistoryMessage | None:
     """Return the message that can only be the sought one; None if there is any doubt."""
     if sought.message_key:
         return next((one for one in candidates if one.key == sought.message_key), None)

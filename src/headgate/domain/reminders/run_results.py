@@ -38,7 +38,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Ending:
+class RunEnding:
     """All that the summary of a run is made of."""
 
     account: str
@@ -65,7 +65,7 @@ def result_of(tally: Tally) -> RunResult:
     return "success" if tally.sent == tally.total else "partial"
 
 
-def summary(ending: Ending) -> str:
+def summary(ending: RunEnding) -> str:
     """Return how a run ended and why, in plain sentences."""
     return " ".join([*_opening(ending), *_causes(ending)])
 
@@ -88,7 +88,7 @@ def notice(title: str, state: RunState, tally: Tally) -> str:
             return f"{title}: waiting"
 
 
-def _opening(ending: Ending) -> Iterator[str]:
+def _opening(ending: RunEnding) -> Iterator[str]:
     tally = ending.tally
     delivered = f"{tally.sent} of {_groups(tally.total)} delivered"
     if tally.total == 0:
@@ -106,7 +106,7 @@ def _opening(ending: Ending) -> Iterator[str]:
         yield f"{delivered}."
 
 
-def _causes(ending: Ending) -> Iterator[str]:
+def _causes(ending: RunEnding) -> Iterator[str]:
     counts = list(_counts(ending))
     if counts:
         yield f"Account {ending.account}: {', '.join(counts)}."
@@ -119,7 +119,7 @@ def _causes(ending: Ending) -> Iterator[str]:
         yield f"The run was paused: {ending.paused_reason.rstrip('.')}."
 
 
-def _counts(ending: Ending) -> Iterator[str]:
+def _counts(ending: RunEnding) -> Iterator[str]:
     tally = ending.tally
     passed_on = min(ending.passed_on, tally.skipped)
     yield from _failures(tally.failed, ending.errors)
@@ -143,7 +143,7 @@ def _failures(failed: int, errors: Mapping[str, int]) -> Iterator[str]:
         yield f"{rest} failed" + (" for other reasons" if named else "")
 
 
-def _skip_cause(ending: Ending) -> str:
+def _skip_cause(ending: RunEnding) -> str:
     if ending.cancelled:
         return " (cancelled)"
     return " (delivery window closed)" if ending.closed_at_text else ""

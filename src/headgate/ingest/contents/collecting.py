@@ -6,9 +6,9 @@ from typing import Any
 
 from headgate.domain.library.contents import (
     MAX_SIZE_BYTES,
+    ArchiveEntry,
     ArchiveFormat,
     ContentLimits,
-    Entry,
     Listing,
     Problem,
     is_suspicious,
@@ -27,11 +27,11 @@ class Full(Exception):
     """A limit is reached; what was collected stays."""
 
 
-class Damage(Exception):
+class DamagedArchive(Exception):
     """The archive contradicts itself."""
 
 
-class Truncation(Damage):
+class Truncation(DamagedArchive):
     """The archive ends before it should."""
 
 
@@ -133,9 +133,9 @@ def read_document(document: dict[str, Any]) -> Listing:
     )
 
 
-def _read_row(number: int, row: Row) -> Entry:
+def _read_row(number: int, row: Row) -> ArchiveEntry:
     raw, shown, size, packed, modified_s, crc32, flags = row
-    return Entry(
+    return ArchiveEntry(
         number,
         raw,
         raw if shown is None else shown,

@@ -15,7 +15,7 @@ from headgate.domain.library.contents import (
     Problem,
     is_suspicious,
 )
-from headgate.ingest.contents.collecting import Collector, Damage, Full, Truncation, Unsupported
+from headgate.ingest.contents.collecting import Collector, DamagedArchive, Full, Truncation, Unsupported
 from headgate.ingest.contents.formats.unpacking import EntryError, unpack_stream, unpack_zip
 from headgate.ingest.contents.formats.unpacking_7z import unpack_7z
 from headgate.ingest.contents.formats.unpacking_rar import unpack_rar
@@ -46,16 +46,16 @@ class LimitedSink:
         self.size += len(piece)
         self._check(self.size)
         if self._expected_size is not None and self.size > self._expected_size:
-            raise Damage(f"more than the {self._expected_size} bytes announced")
+            raise DamagedArchive(f"more than the {self._expected_size} bytes announced")
         self._crc = crc32(piece, self._crc)
         self._write(piece)
 
     def finish(self) -> None:
         """Compare with what the archive has announced."""
         if self._expected_size is not None and self.size != self._expected_size:
-            raise Damage(f"{self._expected_size} bytes announced, {self.size} found")
+            raise DamagedArchive(f"{self._expected_size} bytes announced, {self.size} found")
         if self._expected_crc is not None and self._crc != self._expected_crc:
-            raise Damage("the CRC is wrong")
+            raise DamagedArchive("the CRC is wrong")
 
     def _check(self, size: int) -> None:
         if size > self._limits.max_bytes:

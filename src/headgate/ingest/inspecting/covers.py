@@ -15,11 +15,11 @@ from headgate.domain.library.covers import (
     ContentEntry,
     Cover,
     CoverFacts,
+    CoverFile,
     CoverReason,
-    ItemFile,
     list_covers,
 )
-from headgate.domain.library.inspections import Volume
+from headgate.domain.library.inspections import VolumeFiles
 from headgate.ingest.contents.archives import Archives
 from headgate.ingest.inspecting.local_files import LocalFiles, Stored
 from headgate.ingest.inspecting.previews import MadePreviews, NotMade, PreviewMaker
@@ -39,7 +39,7 @@ class CoverSources:
     """All that the picture of an item can be made of."""
 
     title: str
-    volumes: tuple[Volume, ...]
+    volumes: tuple[VolumeFiles, ...]
     places: tuple[Stored | None, ...]
     """The volumes as one archive."""
     listing: Listing
@@ -70,11 +70,11 @@ class CoverSources:
             None,
         )
 
-    def _files(self) -> list[ItemFile]:
+    def _files(self) -> list[CoverFile]:
         if not self.volumes:
             return []
         first = self.volumes[0].best
-        return [ItemFile(str(first.sighting_id), first.file_name, first.size_bytes)]
+        return [CoverFile(str(first.sighting_id), first.file_name, first.size_bytes)]
 
     def _entries(self) -> list[ContentEntry]:
         key = str(self.volumes[0].best.sighting_id) if self.volumes else ""

@@ -15,7 +15,7 @@ from headgate.catalogue.covers import pick_wanted
 from headgate.domain.library.contents import Listing
 from headgate.domain.library.inspections import (
     ItemFile,
-    Volume,
+    VolumeFiles,
     arrange_volumes,
     judge_problems,
     may_hold_contents,
@@ -70,7 +70,7 @@ class Wish:
     seen: Inspection
     title: str
     channel_id: UUID
-    volumes: tuple[Volume, ...]
+    volumes: tuple[VolumeFiles, ...]
     surroundings: Surroundings
 
     @property

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from headgate.ingest.inspecting.previews import PreviewFile
+from headgate.ingest.inspecting.previews import PreviewOnDisk
 from headgate.storage.blobs.spools import Spool, SpoolFolder
 from headgate.storage.blobs.writer import BlobWriter
 from headgate.storage.library.pictures import NewPicture
@@ -23,7 +23,7 @@ class PictureBlobs:
 
     @asynccontextmanager
     async def store(
-        self, owner_id: UUID, files: Sequence[PreviewFile]
+        self, owner_id: UUID, files: Sequence[PreviewOnDisk]
     ) -> AsyncGenerator[tuple[NewPicture, ...], None]:
         """Store the files; the block commits what refers to them, and then their spools go.
 
@@ -37,7 +37,7 @@ class PictureBlobs:
                 for file, blob in zip(files, blobs, strict=True)
             )
 
-    async def _spool(self, stack: AsyncExitStack, owner_id: UUID, file: PreviewFile) -> Spool:
+    async def _spool(self, stack: AsyncExitStack, owner_id: UUID, file: PreviewOnDisk) -> Spool:
         content = await asyncio.to_thread(file.path.read_bytes)
         spool = await self.spools.open(f"picture/{owner_id}/{file.path.name}", version="")
         # A picture is made again sooner than what a crash left of it is trusted.

@@ -28,7 +28,7 @@ _MODEL_FORMATS = {"model/stl": "stl", "model/obj": "obj", "model/3mf": "3mf"}
 
 
 @dataclass(frozen=True)
-class PreviewFile:
+class PreviewOnDisk:
     """One width and format, as a file."""
 
     path: Path
@@ -41,7 +41,7 @@ class PreviewFile:
 class MadePreviews:
     """A picture in all its widths, and the colour to show until it is there."""
 
-    files: tuple[PreviewFile, ...]
+    files: tuple[PreviewOnDisk, ...]
     colour: str
 
 
@@ -93,7 +93,7 @@ def _read_answer(answer: Mapping[str, Any], folder: Path) -> MadePreviews | NotM
         return NotMade(f"{answer['problem']}: {answer['detail']}")
     previews = answer["previews"]
     files = tuple(
-        PreviewFile(
+        PreviewOnDisk(
             # Only names that cannot lead elsewhere: the answer comes out of the sandbox.
             folder / Path(str(file["name"])).name,
             int(file["width_px"]),

@@ -14,7 +14,7 @@ from headgate.domain.library.archive_sets.volume_headers import (
     read_volume,
 )
 from headgate.domain.library.archive_sets.volumes import Evidence, read_volume_name
-from headgate.domain.library.inspections import ItemFile, Volume, names_archive
+from headgate.domain.library.inspections import ItemFile, VolumeFiles, names_archive
 from headgate.storage.blobs.store import BlobStore
 
 _WHOLE_SAMPLES = 8
@@ -38,7 +38,7 @@ class Proof:
         return told.total_volumes if told and told.state != "contradictory" else None
 
 
-async def prove_volumes(store: BlobStore, volumes: Sequence[Volume]) -> Proof:
+async def prove_volumes(store: BlobStore, volumes: Sequence[VolumeFiles]) -> Proof:
     """Return what the stored volumes prove."""
     stored = [(volume.number, volume.source) for volume in volumes]
     sources = [(number, source) for number, source in stored if source is not None]
@@ -52,7 +52,7 @@ async def prove_volumes(store: BlobStore, volumes: Sequence[Volume]) -> Proof:
 
 
 def _judge_alone(
-    volumes: Sequence[Volume],
+    volumes: Sequence[VolumeFiles],
     sources: Sequence[tuple[int, ItemFile]],
     samples: Mapping[int, VolumeSample],
 ) -> dict[UUID, Evidence]:

@@ -57,7 +57,7 @@ class SweepStep:
 
 
 @dataclass(frozen=True)
-class Batch:
+class LabelBatch:
     """What jobs that run together label, and under which rules."""
 
     texts: dict[UUID, LabelTexts]
@@ -102,7 +102,7 @@ class Labelling:
         return [None] * len(jobs)
 
 
-async def read_batch(database: Database, channel_ids: Sequence[UUID]) -> Batch:
+async def read_batch(database: Database, channel_ids: Sequence[UUID]) -> LabelBatch:
     """Return what to label next in channels, a share of the batch each; nothing is taken."""
     share = BATCH // len(channel_ids)
     async with database.autocommit() as tx:
@@ -114,7 +114,7 @@ async def read_batch(database: Database, channel_ids: Sequence[UUID]) -> Batch:
         item_ids = {item_id for step in sweeps for item_id in step.item_ids}
         if queued:
             item_ids.update(await queue.find_items(tx, queued))
-        return Batch(await read_texts(tx, sorted(item_ids)), current, version, queued, sweeps)
+        return LabelBatch(await read_texts(tx, sorted(item_ids)), current, version, queued, sweeps)
 
 
 async def _read_sweeps(
@@ -130,7 +130,7 @@ async def _read_sweeps(
     return steps
 
 
-async def _advance(tx: Tx, batch: Batch) -> None:
+async def _advance(tx: Tx, batch: LabelBatch) -> None:
     """Take what is labelled off the list."""
     if batch.queued:
         await queue.empty_queue(tx, batch.queued)

@@ -34,7 +34,7 @@ MAX_NESTED_ENTRIES = 2_000
 
 
 @dataclass(frozen=True)
-class Download:
+class RangedContent:
     """Content that can be sent in ranges."""
 
     name: str
@@ -57,7 +57,7 @@ class EntryWish:
         return safe_name(self.entry.path)
 
 
-async def get_file(tx: Tx, reader: ContentReader, item_id: UUID, sighting_id: UUID) -> Download:
+async def get_file(tx: Tx, reader: ContentReader, item_id: UUID, sighting_id: UUID) -> RangedContent:
     """Return a stored file of an item."""
     files = await list_item_files(tx, item_id)
     file = next((file for file in files if file.sighting_id == sighting_id), None)
@@ -67,16 +67,16 @@ async def get_file(tx: Tx, reader: ContentReader, item_id: UUID, sighting_id: UU
         raise NotFound("The content of this file is not stored.", remedy="Fetch it first.")
     await _check_object(reader, file)
     read = partial(_read_range, reader, file.object_name)
-    return Download(file.file_name, file.size_bytes, file.sha256.hex(), read)
+    return RangedContent(file.file_name, file.size_bytes, file.sha256.hex(), read)
 
 
-async def get_picture(tx: Tx, reader: ContentReader, sha256: bytes) -> tuple[Picture, Download]:
+async def get_picture(tx: Tx, reader: ContentReader, sha256: bytes) -> tuple[Picture, RangedContent]:
     """Return a picture by the hash of its content."""
     picture = await find_picture(tx, sha256)
     if picture is None:
         raise NotFound("There is no such picture.", remedy="A newer one may have taken its place.")
     read = partial(_read_range, reader, picture.object_name)
-    return picture, Download("", picture.size_bytes, sha256.hex(), read)
+    return picture, RangedContent("", picture.size_bytes, sha256.hex(), read)
 
 
 async def list_stored(tx: Tx, item_id: UUID) -> list[ItemFile]:
@@ -107,7 +107,8 @@ async def get_entry_wish(tx: Tx, item_id: UUID, number: int) -> EntryWish:
         raise UserError("This is a folder or a link, not a file.", remedy="Choose a file inside.")
     if entry.is_encrypted:
         raise UserError(
-            "This file is protected by a password.", remedy="Download the archive and unpack it yourself."
+            "This file is protected by a password.",
+            remedy="Download the archive and unpack it yourself.",
         )
     volumes = place_volumes(arrange_volumes(await list_item_files(tx, item_id)))
     if [volume.blob_id if volume else None for volume in volumes] != inspection.volumes:
@@ -119,7 +120,7 @@ async def get_entry_wish(tx: Tx, item_id: UUID, number: int) -> EntryWish:
 
 
 @asynccontextmanager
-async def extract(reader: ContentReader, wish: EntryWish) -> AsyncGenerator[Download, None]:
+async def extract(reader: ContentReader, wish: EntryWish) -> AsyncGenerator[RangedContent, None]:
     """Unpack a file, verified by its checksum; it is gone after the block."""
     async with AsyncExitStack() as stack:
         folder = await stack.enter_async_context(reader.scratch.folder())
@@ -128,7 +129,7 @@ async def extract(reader: ContentReader, wish: EntryWish) -> AsyncGenerator[Down
         done = await reader.archives.extract(volumes, wish.number, output)
         if done.problem:
             raise _refusal(done.problem)
-        yield Download(wish.name, done.size_bytes, "", partial(_read_path, output))
+        yield RangedContent(wish.name, done.size_bytes, "", partial(_read_path, output))
 
 
 async def list_nested(reader: ContentReader, wish: EntryWish) -> Listing:

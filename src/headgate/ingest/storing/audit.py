@@ -9,9 +9,9 @@ from headgate.kernel.clock import Clock
 from headgate.storage.blobs.opening import Files, claim_store
 from headgate.storage.blobs.verify import (
     Audit,
+    AuditedBlobs,
     Auditor,
     DamagedContent,
-    Verified,
     begin_audit,
     count_damaged,
     end_audit,
@@ -105,7 +105,7 @@ async def _begin(database: Database, clock: Clock, *, restart: bool) -> Audit:
     return audit
 
 
-async def _note(files: Files, clock: Clock, verified: Verified) -> None:
+async def _note(files: Files, clock: Clock, verified: AuditedBlobs) -> None:
     """Act on what a batch found, and note how far the audit is: a kill in between reads the batch again."""
     if verified.damages:
         # A disk that was unmounted meanwhile has lost nothing.

@@ -61,7 +61,7 @@ OnFiles = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Shown:
+class BackupProgress:
     """Where progress is told."""
 
     on_rows: OnRows = lambda _part: None
@@ -99,13 +99,13 @@ async def back_up(
     taken_at: datetime,
     keep: int = KEEP_BACKUPS,
     verify: bool = False,
-    shown: Shown | None = None,
+    shown: BackupProgress | None = None,
 ) -> BackedUp:
     """Take a backup; what earlier ones have copied is not copied again.
 
     `verify` reads what they have copied, and replaces what is damaged.
     """
-    shown = shown or Shown()
+    shown = shown or BackupProgress()
     await files.store.check()
     await claim_store(files.database, files.store, fresh_id=files.ids.new())
     name = f"{taken_at:%Y%m%dT%H%M%SZ}"
@@ -170,13 +170,13 @@ async def restore_all(
     ids: Ids,
     keep_old: bool = True,
     skip_damaged: bool = False,
-    shown: Shown | None = None,
+    shown: BackupProgress | None = None,
 ) -> RestoredAll:
     """Put a backup in the place of what the instance has; it may run meanwhile.
 
     `skip_damaged` restores a backup that is not whole, and leaves out the files that it does not have.
     """
-    shown = shown or Shown()
+    shown = shown or BackupProgress()
     dump = folder.dump_of(backup.name)
     await asyncio.to_thread(_check_dump, dump, backup)
     await store.check()

@@ -12,7 +12,7 @@ from headgate.storage.library.files import ReleasedFile
 
 
 @dataclass
-class Batch:
+class FetchBatch:
     """Files that are fetched one after the other and stored together."""
 
     released: list[ReleasedFile]

@@ -24,12 +24,12 @@ from headgate.domain.errors import (
 )
 from headgate.domain.pacing import UnknownLane
 from headgate.intake.fetching import endings
-from headgate.intake.fetching.batches import Batch
+from headgate.intake.fetching.batches import FetchBatch
 from headgate.intake.fetching.download import Download, NotOurs
 from headgate.intake.fetching.placing import Interrupted, PlaceReader, complete_placed
 from headgate.intake.fetching.storing import complete, link_known, store
 from headgate.intake.fetching.turns import SlotKey, Turn
-from headgate.intake.streams.refetch import Failed, NobodyCan, Refetched, SingleMessages
+from headgate.intake.streams.refetch import FailedRefetch, NobodyCan, Refetched, SingleMessages
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -181,7 +181,7 @@ class Fetcher:
         wanted = [file for file in taken if file.sighting_id not in blamed]
         linked = await link_known(turn.job.database, wanted, taken_by=turn.taken_by, now=self.clock.now())
         wanted = [file for file in wanted if file.sighting_id not in linked]
-        batch = Batch(released)
+        batch = FetchBatch(released)
         batch.room_keys = await self._reserve_together(turn, wanted)
         if batch.room_keys:
             batch.spools = await self.files.spools.open_all({file.key: file.source for file in wanted})
@@ -200,7 +200,7 @@ class Fetcher:
             await batch.close()
         await self._release(turn, [file for file in taken if file.sighting_id not in batch.stored], released)
 
-    async def _fetch_one(self, turn: Turn, file: FetchFile, batch: Batch) -> None:
+    async def _fetch_one(self, turn: Turn, file: FetchFile, batch: FetchBatch) -> None:
         """Download one file; what goes wrong decides how it is given back."""
         spool: Spool | None = None
         spooled = file.spooled_bytes
@@ -330,7 +330,7 @@ class Fetcher:
         fetched = await self.messages.fetch(database, file.channel_id, message_key=file.message_key)
         if isinstance(fetched, NobodyCan):
             return False
-        if isinstance(fetched, Failed):
+        if isinstance(fetched, FailedRefetch):
             raise fetched.error
         if fetched.message is None and not await self.messages.answers(turn.account, file.stream_key):
             return False
@@ -368,7 +368,7 @@ class Fetcher:
                 await file_rows.prefer_set(tx, others)
         return tuple(sizes)
 
-    async def _store(self, turn: Turn, batch: Batch) -> None:
+    async def _store(self, turn: Turn, batch: FetchBatch) -> None:
         """Store what has come whole, and note it in one transaction."""
         stored, failed = await store(self.files, batch.pulled)
         await complete(turn.job.database, self.files, stored, taken_by=turn.taken_by, now=self.clock.now())

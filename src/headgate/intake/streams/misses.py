@@ -14,7 +14,7 @@ from uuid import UUID
 from headgate.domain.errors import error_class
 from headgate.domain.streams.misses import MISS_CAP
 from headgate.intake.streams.head_checks import refusal
-from headgate.intake.streams.refetch import Failed, Fetched, Refetched, SingleMessages
+from headgate.intake.streams.refetch import FailedRefetch, Fetched, Refetched, SingleMessages
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -84,7 +84,7 @@ class MissRetries:
         if isinstance(fetched, Refetched):
             await self._clear(tx, miss)
             return False
-        if isinstance(fetched, Failed):
+        if isinstance(fetched, FailedRefetch):
             return await misses.fail_try(
                 tx,
                 miss,

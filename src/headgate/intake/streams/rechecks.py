@@ -9,7 +9,7 @@ from uuid import UUID
 from headgate.domain.errors import error_class
 from headgate.domain.streams.misses import MISS_CAP
 from headgate.intake.streams.misses import NOBODY_CAN_S
-from headgate.intake.streams.refetch import Failed, Fetched, Refetched, SingleMessages
+from headgate.intake.streams.refetch import FailedRefetch, Fetched, Refetched, SingleMessages
 from headgate.jobs.job import Job
 from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
@@ -80,7 +80,7 @@ class Rechecks:
         fetched = await self.messages.take(tx, wish.channel_id, message_key=wish.message_key, fetched=fetched)
         if isinstance(fetched, Refetched):
             await rechecks.clear_recheck(tx, wish)
-        elif isinstance(fetched, Failed):
+        elif isinstance(fetched, FailedRefetch):
             await rechecks.fail_recheck(
                 tx,
                 wish,

@@ -39,13 +39,13 @@ class NobodyCan:
 
 
 @dataclass(frozen=True)
-class Failed:
+class FailedRefetch:
     """The message could not be fetched or stored, although its stream can be read."""
 
     error: WorkError
 
 
-Fetched = Refetched | NobodyCan | Failed
+Fetched = Refetched | NobodyCan | FailedRefetch
 
 
 @dataclass
@@ -60,7 +60,7 @@ class SingleMessages:
     async def fetch(self, database: Database, channel_id: UUID, *, message_key: str) -> Fetched:
         """Make the one call; what only asks to wait, or is not the message's fault, is raised."""
         if is_stand_in(message_key):
-            return Failed(Malformed("its key cannot be stored, so it cannot be asked for"))
+            return FailedRefetch(Malformed("its key cannot be stored, so it cannot be asked for"))
         began_at = self.clock.now()
         async with database.transaction() as tx:
             reader = await get_reader(tx, channel_id, now=began_at)
@@ -76,7 +76,7 @@ class SingleMessages:
             return NobodyCan()
         except WorkError as error:
             if isinstance(error, Malformed) or await self.answers(account, reader.stream_key):
-                return Failed(error)
+                return FailedRefetch(error)
             return NobodyCan()
 
     async def answers(self, account: AccountRef, stream_key: str) -> bool:
@@ -119,7 +119,7 @@ class SingleMessages:
             tx, channel_id, [message], rules=rules, ids=self.ids, now=now, seen_at=fetched.began_at
         )
         if reason := accepted.unfit.get(message.key):
-            return Failed(Malformed(reason))
+            return FailedRefetch(Malformed(reason))
         return fetched
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from headgate.domain.library.inspections import ItemFile, Volume, arrange_volumes
+from headgate.domain.library.inspections import ItemFile, VolumeFiles, arrange_volumes
 from headgate.domain.library.sending_on import (
     Fetching,
     FilesMissing,
@@ -37,7 +37,7 @@ from headgate.storage.events import publish
 from headgate.storage.library.inspections import list_item_files
 from headgate.storage.library.removals import ask_files, lock_items
 from headgate.storage.library_sends import requests
-from headgate.storage.library_sends.requests import KnownThing, NewMessage, Place, SendRequest
+from headgate.storage.library_sends.requests import KnownThing, RequestMessage, SendRequest, SightedPlace
 from headgate.storage.sending import run_making, sending
 from headgate.storage.sending.run_making import NewRun, SendingAccount
 from headgate.storage.sending.uploads import StoredPiece, upsert_pieces
@@ -69,7 +69,7 @@ def wake_of(request_id: UUID) -> Wake:
 
 
 @dataclass(frozen=True)
-class Planner:
+class SendPlanner:
     """Decides how requests are sent, and makes their runs."""
 
     links: Links
@@ -194,7 +194,7 @@ class Planner:
 
     async def _messages(
         self, tx: Tx, plan: SendPlan, item: KnownThing | None, *, now: datetime
-    ) -> list[NewMessage]:
+    ) -> list[RequestMessage]:
         pieces = [message.piece for message in plan.messages if message.piece is not None]
         stored = [
             StoredPiece(
@@ -210,7 +210,7 @@ class Planner:
         media_ids = iter(await upsert_pieces(tx, stored, ids=self.ids, now=now) if stored else [])
         stream = item.stream if item else ""
         return [
-            NewMessage(
+            RequestMessage(
                 # Braces mean variables in the texts of runs.
                 text=message.text.replace("{", "{{").replace("}", "}}"),
                 media_id=next(media_ids) if message.piece is not None else None,
@@ -226,7 +226,9 @@ class Planner:
         await publish(tx, SENDS_CHANGED)
 
 
-def thing_of(item: KnownThing, places: Sequence[Place], files: Sequence[ItemFile], *, asked: bool) -> Thing:
+def thing_of(
+    item: KnownThing, places: Sequence[SightedPlace], files: Sequence[ItemFile], *, asked: bool
+) -> Thing:
     """Return what a plan needs to know; before files were asked for, none of them counts as lost."""
     by_file = {place.sighting_id: place for place in places}
     real = [
@@ -245,7 +247,7 @@ def thing_of(item: KnownThing, places: Sequence[Place], files: Sequence[ItemFile
     )
 
 
-def _source(volume: Volume, places: dict[UUID, Place], *, asked: bool) -> SourceFile:
+def _source(volume: VolumeFiles, places: dict[UUID, SightedPlace], *, asked: bool) -> SourceFile:
     best = volume.best
     held = [places[copy.sighting_id] for copy in volume.copies]
     fetching: Fetching = "coming"

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from headgate.domain.reminders.run_results import (
-    Ending,
+    RunEnding,
     RunState,
     Tally,
     notice,
@@ -78,7 +78,7 @@ async def end_run(
     state: RunState = "cancelled" if cancelled else result_of(tally)
     skipped_at_close = any(error.skip_reason == "window_closed" for error in errors)
     text = summary(
-        Ending(
+        RunEnding(
             account=run.account_name,
             tally=tally,
             closed_at_text=minute_text(run.window_end) if skipped_at_close else "",

@@ -36,7 +36,7 @@ class Damage:
 
 
 @dataclass(frozen=True)
-class Verified:
+class AuditedBlobs:
     """A batch of an audit; the next one begins after `last`, and there is none if that is empty."""
 
     last: UUID | None
@@ -83,7 +83,7 @@ async def begin_audit(tx: Tx, *, now: datetime, restart: bool) -> None:
     await tx.execute(Q["begin_audit"], now=now, start=START, restart=restart)
 
 
-async def note_audit(tx: Tx, verified: Verified, *, refetched: int, lost: int, now: datetime) -> None:
+async def note_audit(tx: Tx, verified: AuditedBlobs, *, refetched: int, lost: int, now: datetime) -> None:
     """Note how far an audit is."""
     await tx.execute(
         Q["note_audit"],
@@ -143,7 +143,7 @@ class Auditor:
 
     async def verify(
         self, *, after: UUID = START, limit: int = BATCH_BLOBS, on_read: OnRead = _read_on
-    ) -> Verified:
+    ) -> AuditedBlobs:
         """Verify the next blobs in the order of their ids."""
         async with self._database.autocommit() as tx:
             blobs = await list_blobs_after(tx, after, limit=limit)
@@ -156,7 +156,7 @@ class Auditor:
             size_bytes += blob.size_bytes
             if size_bytes >= BATCH_BYTES:
                 break
-        return Verified(
+        return AuditedBlobs(
             last=blobs[checked - 1].id if blobs else None,
             checked=checked,
             size_bytes=size_bytes,

@@ -19,7 +19,7 @@ class GivenUp(HeadgateError):
     """The waiter gave up."""
 
 
-class Waiting:
+class LockWait:
     """A wait in a thread that can be called off from outside."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def is_held(path: Path) -> bool:
 
 
 @contextmanager
-def serialized(path: Path, waiting: Waiting) -> Generator[None, None, None]:
+def serialized(path: Path, waiting: LockWait) -> Generator[None, None, None]:
     """Be the only one inside, among all processes of the machine."""
     descriptor = open_private(path)
     try:

@@ -29,7 +29,7 @@ from headgate.storage.embedded.cluster import (
 )
 from headgate.storage.embedded.layout import ROLE, SUPERUSER, Layout, make_folders
 from headgate.storage.embedded.locks import (
-    Waiting,
+    LockWait,
     is_held,
     open_private,
     serialized,
@@ -95,7 +95,7 @@ class EmbeddedServer:
     @asynccontextmanager
     async def attach(self) -> AsyncGenerator[str, None]:
         """Be a user of the server within the block: it runs, and is started again if it dies."""
-        waiting = Waiting()
+        waiting = LockWait()
         url = await self._start_in_thread(waiting)
         keeper = asyncio.create_task(self._keep_running(waiting), name="embedded database")
         try:
@@ -107,11 +107,11 @@ class EmbeddedServer:
                 await keeper
             await asyncio.to_thread(self.stop)
 
-    def start(self, waiting: Waiting | None = None) -> str:
+    def start(self, waiting: LockWait | None = None) -> str:
         """Attach: start the server unless it runs, wait until it is ready, return its address."""
         if self._users is not None:
             raise RuntimeError("this embedded server is attached already")
-        waiting = waiting or Waiting()
+        waiting = waiting or LockWait()
         programs = self._prepare()
         with serialized(self._layout.start_lock, waiting):
             self._users = open_private(self._layout.users_lock)
@@ -129,10 +129,10 @@ class EmbeddedServer:
         if self._users is None:
             return
         programs = self._prepare()
-        with serialized(self._layout.start_lock, Waiting()):
+        with serialized(self._layout.start_lock, LockWait()):
             self._leave(programs)
 
-    async def _start_in_thread(self, waiting: Waiting) -> str:
+    async def _start_in_thread(self, waiting: LockWait) -> str:
         starting = asyncio.create_task(asyncio.to_thread(self.start, waiting))
         try:
             return await asyncio.shield(starting)
@@ -143,7 +143,7 @@ class EmbeddedServer:
             await asyncio.to_thread(self.stop)
             raise
 
-    async def _keep_running(self, waiting: Waiting) -> None:
+    async def _keep_running(self, waiting: LockWait) -> None:
         pause_s = _CHECK_S
         while True:
             await asyncio.sleep(pause_s)
@@ -157,7 +157,7 @@ class EmbeddedServer:
                 log.error("the embedded database does not start", reason=str(error))  # noqa: TRY400
                 pause_s = _MAX_PAUSE_S
 
-    def _restart(self, waiting: Waiting) -> None:
+    def _restart(self, waiting: LockWait) -> None:
         programs = self._prepare()
         with serialized(self._layout.start_lock, waiting):
             self._ensure_running(programs, waiting)
@@ -176,7 +176,7 @@ class EmbeddedServer:
             ) from error
         return server_programs(user)
 
-    def _ensure_running(self, programs: Programs, waiting: Waiting) -> None:
+    def _ensure_running(self, programs: Programs, waiting: LockWait) -> None:
         """Wait for a server that is ready; launch one when none lives."""
         launched = False
         for tick in itertools.count(1):
@@ -291,7 +291,7 @@ class EmbeddedServer:
 
     def _is_gone(self) -> bool:
         """Wait a moment for the last of the server's processes, and collect our child's exit status."""
-        waiting = Waiting()
+        waiting = LockWait()
         for _ in range(40):
             if self._child is not None:
                 self._child.poll()

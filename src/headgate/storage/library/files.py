@@ -48,7 +48,7 @@ class ClaimedFile:
 
 
 @dataclass(frozen=True)
-class SetFile:
+class PendingFile:
     """A file of a thing that is still to come."""
 
     sighting_id: UUID
@@ -111,9 +111,9 @@ async def get_claimed(tx: Tx, sighting_id: UUID) -> ClaimedFile | None:
     return await tx.one(ClaimedFile, Q["get_claimed"], id=sighting_id)
 
 
-async def list_set_files(tx: Tx, sighting_ids: Sequence[UUID]) -> list[SetFile]:
+async def list_set_files(tx: Tx, sighting_ids: Sequence[UUID]) -> list[PendingFile]:
     """Return all files of the same things that are still to come, these included."""
-    return await tx.all(SetFile, Q["list_set_files"], ids=list(sighting_ids))
+    return await tx.all(PendingFile, Q["list_set_files"], ids=list(sighting_ids))
 
 
 async def list_begun(tx: Tx, sighting_ids: Sequence[UUID]) -> set[UUID]:

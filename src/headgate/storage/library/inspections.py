@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from headgate.domain.library.archive_sets.volume_headers import SetProof
-from headgate.domain.library.contents import Entry, Listing
+from headgate.domain.library.contents import ArchiveEntry, Listing
 from headgate.domain.library.inspections import InspectionState, ItemFile
 from headgate.storage.database import Tx
 from headgate.storage.queries import load_queries
@@ -127,7 +127,7 @@ async def settle_inspection(
     return True
 
 
-def _columns(entries: Sequence[Entry]) -> dict[str, list[object]]:
+def _columns(entries: Sequence[ArchiveEntry]) -> dict[str, list[object]]:
     """Return entries as arrays; -1 stands for what is not known, since flat lists are written quickly."""
     return {
         "numbers": [entry.number for entry in entries],

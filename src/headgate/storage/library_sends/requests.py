@@ -49,7 +49,7 @@ class KnownThing:
 
 
 @dataclass(frozen=True)
-class Place:
+class SightedPlace:
     """Where an item was seen."""
 
     sighting_id: UUID
@@ -63,7 +63,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class NewMessage:
+class RequestMessage:
     """One message of a run that sends a thing on."""
 
     text: str
@@ -158,8 +158,8 @@ async def get_thing(tx: Tx, item_id: UUID, *, account_id: UUID) -> KnownThing | 
     return await tx.one(KnownThing, Q["get_thing"], item_id=item_id, account_id=account_id)
 
 
-async def list_places(tx: Tx, item_id: UUID) -> list[Place]:
-    return await tx.all(Place, Q["list_places"], item_id=item_id, limit=MAX_PLACES)
+async def list_places(tx: Tx, item_id: UUID) -> list[SightedPlace]:
+    return await tx.all(SightedPlace, Q["list_places"], item_id=item_id, limit=MAX_PLACES)
 
 
 async def list_sent_volumes(tx: Tx, run_id: UUID) -> list[int]:
@@ -167,7 +167,7 @@ async def list_sent_volumes(tx: Tx, run_id: UUID) -> list[int]:
     return await tx.column(Q["list_sent_volumes"], run_id=run_id)
 
 
-async def insert_messages(tx: Tx, run_id: UUID, messages: Sequence[NewMessage]) -> None:
+async def insert_messages(tx: Tx, run_id: UUID, messages: Sequence[RequestMessage]) -> None:
     """Give a run the messages that send a thing on."""
     await tx.execute(
         Q["insert_messages"],

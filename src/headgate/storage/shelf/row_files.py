@@ -49,7 +49,7 @@ class VolumeRow:
 
 
 @dataclass(frozen=True)
-class ChannelChoice:
+class OfferedChannel:
     """A channel to choose."""
 
     id: UUID
@@ -100,8 +100,8 @@ async def list_homes(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, UUID]:
     return {home.id: home.group_id for home in await tx.all(_Home, Q["list_homes"], ids=list(ids))}
 
 
-async def list_channels(tx: Tx, *, limit: int) -> list[ChannelChoice]:
-    return await tx.all(ChannelChoice, Q["list_channels"], limit=limit)
+async def list_channels(tx: Tx, *, limit: int) -> list[OfferedChannel]:
+    return await tx.all(OfferedChannel, Q["list_channels"], limit=limit)
 
 
 async def list_topics(tx: Tx, channel_ids: Sequence[UUID], *, limit: int) -> list[TopicChoice]:

@@ -123,7 +123,7 @@ class ShelfRow:
     sort_at: datetime
 
 
-class Candidate(NamedTuple):
+class RowCandidate(NamedTuple):
     """A row that may match, and where it stands."""
 
     id: UUID
@@ -138,7 +138,7 @@ class Candidate(NamedTuple):
 class Walk:
     """What was found on the way through some rows."""
 
-    found: list[Candidate]
+    found: list[RowCandidate]
     to_the_end: bool
     """There are no more rows that may match."""
 
@@ -260,17 +260,17 @@ async def walk_facets(
 
 async def find_all(
     tx: Tx, search: ShelfSearch, order: ShelfOrder, *, beyond: ShelfCursor, limit: int
-) -> list[Candidate]:
+) -> list[RowCandidate]:
     """Return what may match of all rows beyond a place: what the filters name is found first, then sorted."""
     wanted = {"limit": limit, **beyond._asdict()}
     await tx.execute(Q["forbid_full_scans"])
     if search.is_one_facet and search.terms[0].dated:
         facets, begins_at = list(search.terms[0].facets), search.rough["begins_at"]
-        found = await tx.all(Candidate, _LISTED[order], **wanted, facets=facets, begins_at=begins_at)
+        found = await tx.all(RowCandidate, _LISTED[order], **wanted, facets=facets, begins_at=begins_at)
     elif search.terms:
-        found = await tx.all(Candidate, _FOUND[order], **wanted, **search.by_facets)
+        found = await tx.all(RowCandidate, _FOUND[order], **wanted, **search.by_facets)
     else:
-        found = await tx.all(Candidate, _RANGES[order], **wanted, **search.rough)
+        found = await tx.all(RowCandidate, _RANGES[order], **wanted, **search.rough)
     await tx.execute(Q["allow_full_scans"])
     return found
 
@@ -318,5 +318,5 @@ class _FacetCount(NamedTuple):
 
 
 def _walked(steps: Sequence[_Step], max_rows: int, limit: int) -> Walk:
-    found = [Candidate(step.id, step.key) for step in steps if step.id is not None]
+    found = [RowCandidate(step.id, step.key) for step in steps if step.id is not None]
     return Walk(found, to_the_end=steps[0].walked < max_rows and len(found) < limit)

@@ -17,7 +17,7 @@ _FIRST = UUID(int=0)
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedShelf:
     """How far a comparison is, and what it has found."""
 
     items: int
@@ -32,7 +32,7 @@ class Verified:
         return not (self.wrong_rows or self.wrong_facets)
 
 
-async def verify_shelf(database: Database, *, repair: bool) -> AsyncIterator[Verified]:
+async def verify_shelf(database: Database, *, repair: bool) -> AsyncIterator[VerifiedShelf]:
     """Compute every row anew, batch by batch, and yield how many differ; they are written only to repair."""
     async with database.transaction() as tx:
         total: int = await tx.value(Q["count_items"])
@@ -44,11 +44,11 @@ async def verify_shelf(database: Database, *, repair: bool) -> AsyncIterator[Ver
                 break
             wrong += len(await _compute(tx, ids, repair=repair))
         done, after = done + len(ids), ids[-1]
-        yield Verified(done, max(total, done), wrong)
+        yield VerifiedShelf(done, max(total, done), wrong)
     wrong += await _verify_large_groups(database, repair=repair)
     orphans = await _find_orphans(database, repair=repair)
     facets = await _check_facets(database, repair=repair)
-    yield Verified(done, max(total, done), wrong + orphans, facets)
+    yield VerifiedShelf(done, max(total, done), wrong + orphans, facets)
 
 
 async def _compute(

@@ -8,14 +8,35 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from headgate.connectors.protocol import CallKind
 from headgate.kernel.clock import Clock
 
 EffectKind = Literal["sent", "uploaded"]
+
+COUNTED_AS: Mapping[str, CallKind] = MappingProxyType(
+    {
+        "discover": "read",
+        "heads": "heads",
+        "read": "read",
+        "message": "read",
+        "find_sent": "read",
+        "list": "list",
+        "sweep": "sweep",
+        "find": "find",
+        "download": "download",
+        "upload": "upload",
+        "prepare": "prepare",
+        "send": "send",
+        "forward": "send",
+    }
+)
+"""By the names of a link's methods, which lane each call draws on."""
 
 
 @dataclass(slots=True)

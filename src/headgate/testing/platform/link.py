@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, TypeVar
 
-from headgate.connectors.protocol import CallKind, FoundChannel, MediaHandle, OutgoingFile, Part, Sent
+from headgate.connectors.protocol import FoundChannel, MediaHandle, OutgoingFile, Part, Sent
 from headgate.domain.listings.listings import Entry, Listed, Swept
 from headgate.domain.reminders.recognition import Sought
 from headgate.domain.streams.messages import Head, Lens, LiveEvent, Message, Page, Span
 from headgate.testing.content.content import file_bytes
-from headgate.testing.platform.call_log import Call
+from headgate.testing.platform.call_log import COUNTED_AS, Call
 from headgate.testing.platform.errors import (
     SimAuthError,
     SimBadRequest,
@@ -40,24 +39,6 @@ from headgate.testing.platform.streams.rows import Row, write_row
 from headgate.testing.platform.streams.stream import Stream
 
 T = TypeVar("T")
-
-_COUNTED_AS: Mapping[str, CallKind] = MappingProxyType(
-    {
-        "discover": "read",
-        "heads": "heads",
-        "read": "read",
-        "message": "read",
-        "find_sent": "read",
-        "list": "list",
-        "sweep": "sweep",
-        "find": "find",
-        "download": "download",
-        "upload": "upload",
-        "prepare": "prepare",
-        "send": "send",
-        "forward": "send",
-    }
-)
 _SENDING = frozenset({"prepare", "upload", "send", "forward"})
 
 
@@ -196,7 +177,7 @@ class SimulatedLink:
             raise SimAuthError(f"{self._account.name} is signed out")
         if state == "restricted" and kind in _SENDING:
             raise SimRestricted(f"{self._account.name} may not send")
-        counted = _COUNTED_AS.get(kind)
+        counted = COUNTED_AS.get(kind)
         limit = None if counted is None else self._world.profile.flood_per_minute.get(counted)
         if counted is not None and limit is not None:
             self._account.count_call(counted, limit_per_minute=limit, now_s=self._world.clock.monotonic())

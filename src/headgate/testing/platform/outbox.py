@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from headgate.connectors.protocol import MediaHandle, OutgoingFile, Part
-from headgate.domain.reminders.recognition import Candidate, Sought, recognise
+from headgate.domain.reminders.recognition import HistoryMessage, Sought, recognise
 from headgate.testing.platform.call_log import Call
 from headgate.testing.platform.errors import (
     SimBadRequest,
@@ -93,9 +93,9 @@ def find_in_history(
     return next((one for one in reversed(mine.values()) if one.send_key == key), None)
 
 
-def _candidate(world: PlatformState, message: GroupMessage) -> Candidate:
+def _candidate(world: PlatformState, message: GroupMessage) -> HistoryMessage:
     upload = world.uploads.get(message.media)
-    return Candidate(message.key, message.text, upload.name if upload else "")
+    return HistoryMessage(message.key, message.text, upload.name if upload else "")
 
 
 def _check_media(world: PlatformState, *, account: str, handle: str) -> None:

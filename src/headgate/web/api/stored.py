@@ -9,7 +9,7 @@ from fastapi import Query, Request, Response
 from pydantic import BaseModel
 
 from headgate.catalogue.stored import MAX_ROWS, ContentsPage, list_contents
-from headgate.domain.library.contents import Entry
+from headgate.domain.library.contents import ArchiveEntry
 from headgate.domain.text import storable, typed_text
 from headgate.domain.words.contents import problem_text
 from headgate.ingest.serving.downloads import MAX_NESTED_ENTRIES
@@ -98,7 +98,7 @@ async def show_picture(site: CurrentSite, request: Request, name: str) -> Respon
     return await stored_files.answer_picture(site, request, name)
 
 
-def _nested(entry: Entry) -> NestedEntry:
+def _nested(entry: ArchiveEntry) -> NestedEntry:
     return NestedEntry(
         path=entry.path,
         size_bytes=entry.size_bytes,

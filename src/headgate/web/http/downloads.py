@@ -12,7 +12,7 @@ from fastapi import Request, Response
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from headgate.ingest.serving.downloads import Download
+from headgate.ingest.serving.downloads import RangedContent
 
 _RANGE = re.compile(r"bytes=(\d{0,19})-(\d{0,19})", re.ASCII)
 SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
@@ -20,7 +20,7 @@ SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
 IMMUTABLE = "private, max-age=31536000, immutable"
 
 
-class Span(NamedTuple):
+class ByteSpan(NamedTuple):
     """The bytes from a start to an end."""
 
     start: int
@@ -47,7 +47,7 @@ class _Sending(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def read_range(header: str, size_bytes: int) -> Span | None:
+def read_range(header: str, size_bytes: int) -> ByteSpan | None:
     """Return the one range that is asked for; None for all, and for what we do not understand.
 
     A range that lies outside comes back empty.
@@ -56,11 +56,11 @@ def read_range(header: str, size_bytes: int) -> Span | None:
     if not found or not (found[1] or found[2]):
         return None
     if not found[1]:
-        return Span(max(0, size_bytes - int(found[2])), size_bytes)
+        return ByteSpan(max(0, size_bytes - int(found[2])), size_bytes)
     start, end = int(found[1]), min(int(found[2]) + 1 if found[2] else size_bytes, size_bytes)
     if found[2] and int(found[2]) < start:
         return None
-    return Span(start, end) if start < size_bytes else Span(size_bytes, size_bytes)
+    return ByteSpan(start, end) if start < size_bytes else ByteSpan(size_bytes, size_bytes)
 
 
 def attachment(name: str) -> str:
@@ -71,7 +71,7 @@ def attachment(name: str) -> str:
 
 def send(
     request: Request,
-    download: Download,
+    download: RangedContent,
     *,
     media_type: str = "application/octet-stream",
     inline: bool = False,
@@ -96,7 +96,7 @@ def send(
     if span is not None and span.start >= span.end:
         headers["content-range"] = f"bytes */{download.size_bytes}"
         return Response(status_code=416, headers=headers)
-    start, end = span or Span(0, download.size_bytes)
+    start, end = span or ByteSpan(0, download.size_bytes)
     headers["content-length"] = str(end - start)
     if span is not None:
         headers["content-range"] = f"bytes {start}-{end - 1}/{download.size_bytes}"
@@ -115,7 +115,7 @@ def send_stream(request: Request, body: AsyncGenerator[bytes, None], *, name: st
     return StreamingResponse(body, 200, headers, media_type="application/zip")
 
 
-def _asked_span(request: Request, download: Download, etag: str) -> Span | None:
+def _asked_span(request: Request, download: RangedContent, etag: str) -> ByteSpan | None:
     if request.headers.get("if-range", etag) != etag:
         return None
     return read_range(request.headers.get("range", ""), download.size_bytes)

@@ -10,7 +10,7 @@ from headgate.ingest.contents.collecting import (
     ENCRYPTED,
     LINK,
     Collector,
-    Damage,
+    DamagedArchive,
     NamesEncrypted,
     Truncation,
 )
@@ -145,7 +145,7 @@ def _find_signature(volumes: JoinedVolumes, start: int) -> tuple[int, bool]:
     for signature, is_rar5 in ((rar5.SIGNATURE, True), (rar4.SIGNATURE, False)):
         if found >= 0 and head.startswith(signature, found):
             return start + found + len(signature), is_rar5
-    raise Damage("a volume does not begin like RAR")
+    raise DamagedArchive("a volume does not begin like RAR")
 
 
 def _judge_number(block: RarBlock, volume: int, collector: Collector) -> None:

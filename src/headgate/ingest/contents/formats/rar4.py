@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import cast
 from zlib import crc32
 
-from headgate.ingest.contents.collecting import Damage, Truncation
+from headgate.ingest.contents.collecting import DamagedArchive, Truncation
 from headgate.ingest.contents.formats.rar_blocks import RarBlock, RarFile
 from headgate.ingest.contents.joined import JoinedVolumes
 
@@ -35,7 +35,7 @@ def read_block(volumes: JoinedVolumes, at: int) -> RarBlock | None:
         raise Truncation("a header ends too early")
     crc, kind, flags, length = cast("tuple[int, int, int, int]", _BLOCK.unpack(raw))
     if length < _BLOCK.size:
-        raise Damage("a header is too small")
+        raise DamagedArchive("a header is too small")
     raw = volumes.read_at(at, length)
     if len(raw) < length:
         raise Truncation("a header ends too early")
@@ -45,7 +45,7 @@ def read_block(volumes: JoinedVolumes, at: int) -> RarBlock | None:
         and not flags & _HAS_OLD_COMMENT_OF.get(kind, 0)
         and crc32(raw[2:]) & 0xFFFF != crc
     ):
-        raise Damage("the CRC of a header is wrong")
+        raise DamagedArchive("the CRC of a header is wrong")
     data_size = int.from_bytes(raw[7:11], "little") if flags & _HAS_DATA and length >= 11 else 0
     end = at + length
     if kind == _MAIN:
@@ -78,14 +78,14 @@ def _end_number(raw: bytes, flags: int) -> int | None:
 def _parse_file(raw: bytes, flags: int) -> tuple[RarFile, int]:
     at = _BLOCK.size
     if len(raw) < at + _FILE_FIELDS.size:
-        raise Damage("a file's header is too small")
+        raise DamagedArchive("a file's header is too small")
     packed, size, host, crc, time, _version, method, name_length, attributes = cast(
         "tuple[int, ...]", _FILE_FIELDS.unpack_from(raw, at)
     )
     at += _FILE_FIELDS.size
     if flags & _LARGE:
         if len(raw) < at + 8:
-            raise Damage("a file's header is too small")
+            raise DamagedArchive("a file's header is too small")
         high_packed, high_size = struct.unpack_from("<2I", raw, at)
         packed, size, at = packed | high_packed << 32, size | high_size << 32, at + 8
     file = RarFile(

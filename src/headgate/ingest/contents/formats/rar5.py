@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from headgate.ingest.contents.collecting import Damage, Truncation
+from headgate.ingest.contents.collecting import DamagedArchive, Truncation
 from headgate.ingest.contents.formats.rar_blocks import RarBlock, RarFile
 from headgate.ingest.contents.joined import JoinedVolumes
 
@@ -40,11 +40,11 @@ class _Numbers:
                 return value | byte << shift
             value |= (byte & 0x7F) << shift
             shift += 7
-        raise Damage("a number ends too early")
+        raise DamagedArchive("a number ends too early")
 
     def take(self, count: int) -> bytes:
         if self.at + count > len(self.raw):
-            raise Damage("a field ends too early")
+            raise DamagedArchive("a field ends too early")
         self.at += count
         return self.raw[self.at - count : self.at]
 
@@ -60,7 +60,7 @@ def read_block(volumes: JoinedVolumes, at: int, limit: int) -> RarBlock:
     numbers = _Numbers(raw, 4)
     length = numbers.number()
     if not length or length > _MAX_HEADER:
-        raise Damage("a header is too large")
+        raise DamagedArchive("a header is too large")
     end = numbers.at + length
     if end > len(raw):
         raw = volumes.read_at(at, min(end, limit - at))
@@ -68,7 +68,7 @@ def read_block(volumes: JoinedVolumes, at: int, limit: int) -> RarBlock:
             raise Truncation("a header ends too early")
     raw = raw[:end]
     if crc32(memoryview(raw)[4:]) != int.from_bytes(raw[:4], "little"):
-        raise Damage("the CRC of a header is wrong")
+        raise DamagedArchive("the CRC of a header is wrong")
     return _parse(_Numbers(raw, numbers.at), at + end)
 
 

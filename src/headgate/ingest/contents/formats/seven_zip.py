@@ -15,7 +15,7 @@ from headgate.ingest.contents.collecting import (
     ENCRYPTED,
     LINK,
     Collector,
-    Damage,
+    DamagedArchive,
     NamesEncrypted,
     Truncation,
     Unsupported,
@@ -48,7 +48,7 @@ def list_7z(volumes: JoinedVolumes, collector: Collector) -> None:
     if not header.raw:
         return
     if header.byte() != _HEADER:
-        raise Damage("the header does not begin like one")
+        raise DamagedArchive("the header does not begin like one")
     try:
         while (kind := header.byte()) != _END:
             if kind == _PROPERTIES:
@@ -60,7 +60,7 @@ def list_7z(volumes: JoinedVolumes, collector: Collector) -> None:
             elif kind == _FILES:
                 _collect_files(header, streams, collector)
             else:
-                raise Damage(f"unknown part {kind} of the header")
+                raise DamagedArchive(f"unknown part {kind} of the header")
     finally:
         collector.is_solid = any(count > 1 for count in streams.counts)
         collector.judge_sizes(volumes.size)
@@ -74,7 +74,7 @@ def _read_header(volumes: JoinedVolumes) -> bytes:
         "tuple[bytes, bytes, int, int, int, int]", _START.unpack(start)
     )
     if crc32(start[12:]) != start_crc:
-        raise Damage("the CRC of the start header is wrong")
+        raise DamagedArchive("the CRC of the start header is wrong")
     if START_SIZE + offset + size > volumes.size:
         missing = f"{START_SIZE + offset + size} bytes announced, {volumes.size} found"
         raise MissingVolume(missing) if volumes.count > 1 else Truncation(missing)
@@ -82,12 +82,12 @@ def _read_header(volumes: JoinedVolumes) -> bytes:
         raise Unsupported("the header is too large")
     header = volumes.read_at(START_SIZE + offset, size)
     if crc32(header) != header_crc:
-        raise Damage("the CRC of the header is wrong")
+        raise DamagedArchive("the CRC of the header is wrong")
     for _ in range(_MAX_ENCODINGS):
         if header[:1] != bytes((_ENCODED,)):
             return header
         header = _decode_header(volumes, header)
-    raise Damage("the header is packed too often")
+    raise DamagedArchive("the header is packed too often")
 
 
 def _decode_header(volumes: JoinedVolumes, header: bytes) -> bytes:
@@ -96,7 +96,7 @@ def _decode_header(volumes: JoinedVolumes, header: bytes) -> bytes:
     reader.byte()
     streams = read_streams(reader)
     if not streams.folders or not streams.pack_sizes:
-        raise Damage("a packed header without streams")
+        raise DamagedArchive("a packed header without streams")
     folder = streams.folders[0]
     if needs_password(folder):
         raise NamesEncrypted
@@ -104,7 +104,7 @@ def _decode_header(volumes: JoinedVolumes, header: bytes) -> bytes:
     if size > MAX_HEADER_BYTES:
         raise Unsupported("the header is too large")
     if streams.pack_sizes[0] > volumes.size:
-        raise Damage("a packed header larger than the archive")
+        raise DamagedArchive("a packed header larger than the archive")
     packed = volumes.read_at(START_SIZE + streams.pack_position, streams.pack_sizes[0])
     filters = [_filter_of(coder.method, coder.properties, size) for coder in folder.coders]
     if None in filters:
@@ -116,9 +116,9 @@ def _decode_header(volumes: JoinedVolumes, header: bytes) -> bytes:
             decoder = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=cast("Any", filters))
             unpacked = decoder.decompress(packed, size)
         except lzma.LZMAError as error:
-            raise Damage(f"the header cannot be unpacked: {error}") from error
+            raise DamagedArchive(f"the header cannot be unpacked: {error}") from error
     if len(unpacked) != size or (folder.crc32 is not None and crc32(unpacked) != folder.crc32):
-        raise Damage("the unpacked header is damaged")
+        raise DamagedArchive("the unpacked header is damaged")
     return unpacked
 
 
@@ -158,7 +158,7 @@ def _collect_files(header: HeaderReader, streams: Streams, collector: Collector)
     names = properties.get(_NAMES)
     listed = min(count, collector.limits.max_entries + 1)
     if count > len(names.raw if names else b"") // 2:
-        raise Damage("more files than names")
+        raise DamagedArchive("more files than names")
     without_stream = empty.bits(count) if empty else [False] * listed
     is_file = properties[_EMPTY_FILE].bits(sum(without_stream)) if _EMPTY_FILE in properties else []
     modified = _read_times(properties.get(_MODIFIED), count)
@@ -191,7 +191,7 @@ def _read_names(names: HeaderReader, count: int) -> list[str]:
     text = names.raw[1:].decode("utf-16-le", "surrogatepass")
     found = text.split("\0")
     if len(found) <= count:
-        raise Damage("fewer names than files")
+        raise DamagedArchive("fewer names than files")
     return found[:count]
 
 

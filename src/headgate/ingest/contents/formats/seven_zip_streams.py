@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headgate.ingest.contents.collecting import Damage, Truncation, Unsupported
+from headgate.ingest.contents.collecting import DamagedArchive, Truncation, Unsupported
 
 _END, _PACK, _FOLDERS, _SUBSTREAMS, _SIZE, _CRC = 0x00, 0x06, 0x07, 0x08, 0x09, 0x0A
 _FOLDER, _UNPACK_SIZE, _NUMBER = 0x0B, 0x0C, 0x0D
@@ -46,7 +46,7 @@ class HeaderReader:
         """Read how many things follow; each takes at least a bit."""
         count = self.number()
         if count > 8 * len(self.raw):
-            raise Damage("more things announced than the header can hold")
+            raise DamagedArchive("more things announced than the header can hold")
         return count
 
     def bits(self, count: int) -> list[bool]:
@@ -89,7 +89,7 @@ class Folder:
         for index in reversed(range(len(self.unpack_sizes))):
             if index not in self.bound_outputs:
                 return self.unpack_sizes[index]
-        raise Damage("unpacking that goes round in circles")
+        raise DamagedArchive("unpacking that goes round in circles")
 
 
 @dataclass
@@ -130,7 +130,7 @@ def read_streams(header: HeaderReader) -> Streams:
         elif kind == _SUBSTREAMS:
             _read_substreams(header, streams)
         else:
-            raise Damage(f"unknown part {kind} of the streams")
+            raise DamagedArchive(f"unknown part {kind} of the streams")
     if not streams.counts:
         _assume_one_file_each(streams)
     return streams
@@ -145,12 +145,12 @@ def _read_pack(header: HeaderReader, streams: Streams) -> None:
         elif kind == _CRC:
             header.digests(count)
         else:
-            raise Damage(f"unknown part {kind} of the packed streams")
+            raise DamagedArchive(f"unknown part {kind} of the packed streams")
 
 
 def _read_folders(header: HeaderReader, streams: Streams) -> None:
     if header.byte() != _FOLDER:
-        raise Damage("folders without folders")
+        raise DamagedArchive("folders without folders")
     count = header.count()
     if header.byte():
         raise Unsupported("folders outside the header")
@@ -164,21 +164,21 @@ def _read_folders(header: HeaderReader, streams: Streams) -> None:
             for folder, digest in zip(streams.folders, header.digests(count), strict=True):
                 folder.crc32 = digest
         else:
-            raise Damage(f"unknown part {kind} of the folders")
+            raise DamagedArchive(f"unknown part {kind} of the folders")
 
 
 def _read_folder(header: HeaderReader) -> Folder:
     count = header.number()
     if not 0 < count <= _MAX_CODERS:
-        raise Damage(f"unpacking in {count} steps")
+        raise DamagedArchive(f"unpacking in {count} steps")
     coders = [_read_coder(header) for _ in range(count)]
     inputs, outputs = sum(coder.inputs for coder in coders), sum(coder.outputs for coder in coders)
     if max(inputs, outputs) > _MAX_CODERS or not outputs:
-        raise Damage("unpacking with too many streams")
+        raise DamagedArchive("unpacking with too many streams")
     bound = [(header.number(), header.number()) for _ in range(outputs - 1)]
     packed_count = inputs - len(bound)
     if packed_count < 1:
-        raise Damage("unpacking without packed streams")
+        raise DamagedArchive("unpacking without packed streams")
     if packed_count > 1:
         for _ in range(packed_count):
             header.number()
@@ -210,7 +210,7 @@ def _read_substreams(header: HeaderReader, streams: Streams) -> None:
     streams.digests = _known_digests(streams)
     while kind != _END:
         if kind != _CRC:
-            raise Damage(f"unknown part {kind} of the files")
+            raise DamagedArchive(f"unknown part {kind} of the files")
         unknown = [index for index, digest in enumerate(streams.digests) if digest is None]
         for index, digest in zip(unknown, header.digests(len(unknown)), strict=True):
             streams.digests[index] = digest

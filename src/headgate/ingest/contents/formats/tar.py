@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from headgate.ingest.contents.collecting import DIRECTORY, LINK, Collector, Damage, Truncation
+from headgate.ingest.contents.collecting import DIRECTORY, LINK, Collector, DamagedArchive, Truncation
 
 BLOCK = 512
 _MAX_EXTENDED = 2**20
@@ -64,7 +64,7 @@ def read_entries(stream: IO[bytes]) -> Iterator[TarEntry]:
         if block == _ZEROS:
             return
         if not _has_checksum(block):
-            raise Damage("a header is damaged")
+            raise DamagedArchive("a header is damaged")
         kind, size = block[156:157], _number(block[124:136])
         if kind in b"xgXLK" and kind:
             _read_extended(stream, kind, size, overrides=overrides, defaults=defaults)
@@ -105,7 +105,7 @@ def _read_block(stream: IO[bytes], *, is_first: bool) -> bytes:
 def _has_checksum(block: bytes) -> bool:
     try:
         announced = _number(block[_CHECKSUM_AT : _CHECKSUM_AT + 8])
-    except Damage:
+    except DamagedArchive:
         return False
     blanked = block[:_CHECKSUM_AT] + b" " * 8 + block[_CHECKSUM_AT + 8 :]
     if (total := sum(blanked)) == announced:
@@ -117,13 +117,13 @@ def _has_checksum(block: bytes) -> bool:
 def _number(field: bytes) -> int:
     if field[:1] in {b"\x80", b"\xff"}:
         if field[0] == 0xFF:
-            raise Damage("a negative number")
+            raise DamagedArchive("a negative number")
         return int.from_bytes(field[1:], "big")
     text = field.split(b"\0", 1)[0].strip()
     if not text:
         return 0
     if not text.isdigit() or b"8" in text or b"9" in text:
-        raise Damage("a number that is none")
+        raise DamagedArchive("a number that is none")
     return int(text, 8)
 
 
@@ -131,7 +131,7 @@ def _read_extended(
     stream: IO[bytes], kind: bytes, size: int, *, overrides: dict[str, str], defaults: dict[str, str]
 ) -> None:
     if size > _MAX_EXTENDED:
-        raise Damage("an extended header is too large")
+        raise DamagedArchive("an extended header is too large")
     content = stream.read(_padded(size))
     if len(content) < size:
         raise Truncation("an extended header ends too early")
@@ -151,7 +151,7 @@ def _read_records(content: bytes) -> dict[str, str]:
     while at < len(content) and content[at : at + 1] != b"\0":
         digits, space, _ = content[at : at + 20].partition(b" ")
         if not space or not digits.isdigit() or int(digits) <= len(digits):
-            raise Damage("an extended header is damaged")
+            raise DamagedArchive("an extended header is damaged")
         key, _, value = content[at + len(digits) + 1 : at + int(digits) - 1].partition(b"=")
         records[_text(key)] = _text(value)
         at += int(digits)
@@ -201,12 +201,12 @@ def _decimal(text: str | None, default: int) -> int:
     if text is None:
         return default
     if not text.isascii() or not text.isdigit() or len(text) > 20:
-        raise Damage("a size that is none")
+        raise DamagedArchive("a size that is none")
     return int(text)
 
 
 def _time(text: str | None, block: bytes) -> float | None:
     try:
         return float(text) if text else float(_number(block[136:148]))
-    except (ValueError, Damage):
+    except (ValueError, DamagedArchive):
         return None

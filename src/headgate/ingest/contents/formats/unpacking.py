@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, cast
 
-from headgate.ingest.contents.collecting import Collector, Damage, Truncation, Unsupported
+from headgate.ingest.contents.collecting import Collector, DamagedArchive, Truncation, Unsupported
 from headgate.ingest.contents.formats import tar
 from headgate.ingest.contents.formats.compressed import holds_tar, open_unpacked
 from headgate.ingest.contents.formats.zip import ZipEntry, find_directory, place_of, read_entries
@@ -63,7 +63,7 @@ def unpack_zip(volumes: JoinedVolumes, number: int, sink: Sink) -> None:
     at = place_of(entry, directory, volumes)
     local = volumes.read_at(at, _LOCAL.size)
     if len(local) < _LOCAL.size or not local.startswith(b"PK\x03\x04"):
-        raise Damage("the entry is not where the directory says")
+        raise DamagedArchive("the entry is not where the directory says")
     fields = cast("tuple[int, ...]", _LOCAL.unpack(local)[1:])
     sink.begin(size=entry.size, packed=entry.packed, crc32=entry.crc32)
     volumes.seek(at + _LOCAL.size + fields[-2] + fields[-1])
@@ -104,7 +104,7 @@ def _zip_lzma(volumes: JoinedVolumes, entry: ZipEntry) -> Decoder:
     """Zip puts the properties of LZMA before its bytes, in a form of its own."""
     head = volumes.read(9)
     if len(head) < 9 or head[2:4] != b"\x05\x00" or head[4] >= 225:
-        raise Damage("the properties of LZMA are damaged")
+        raise DamagedArchive("the properties of LZMA are damaged")
     window = min(max(4096, int.from_bytes(head[5:9], "little")), max(4096, entry.size))
     filters = [
         {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from headgate.ingest.contents.collecting import Collector, Damage, NamesEncrypted
+from headgate.ingest.contents.collecting import Collector, DamagedArchive, NamesEncrypted
 from headgate.ingest.contents.formats.rar import WholeFile, read_files
 from headgate.ingest.contents.formats.unpacking import PIECE, EntryError, Sink
 from headgate.ingest.contents.joined import JoinedVolumes
@@ -90,7 +90,7 @@ def _run_unpacker(unpacker: Path, paths: Sequence[Path], *, number: int, name: s
             while piece := running.stdout.read(PIECE):
                 sink.write(piece)
             if running.wait(_END_S):
-                raise Damage(f"{unpacker.name} ended with {running.returncode}")
+                raise DamagedArchive(f"{unpacker.name} ended with {running.returncode}")
         finally:
             running.kill()
             running.wait()

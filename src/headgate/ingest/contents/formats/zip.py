@@ -19,7 +19,7 @@ from headgate.ingest.contents.collecting import (
     ENCRYPTED,
     LINK,
     Collector,
-    Damage,
+    DamagedArchive,
     Truncation,
 )
 from headgate.ingest.contents.joined import JoinedVolumes, MissingVolume
@@ -101,7 +101,7 @@ def list_zip(volumes: JoinedVolumes, collector: Collector) -> None:
             collector.report("overlapping_entries")
         collector.judge_sizes(min(packed_sum, volumes.size))
     if len(collector.rows) < directory.entry_count:
-        raise Damage(f"{directory.entry_count} entries announced, {len(collector.rows)} found")
+        raise DamagedArchive(f"{directory.entry_count} entries announced, {len(collector.rows)} found")
 
 
 def find_directory(volumes: JoinedVolumes) -> Directory:
@@ -124,7 +124,7 @@ def find_directory(volumes: JoinedVolumes) -> Directory:
         return Directory(volumes.starts[min(first, volumes.count)] + offset, size, count, disk + 1, 0)
     base = end - size - offset
     if base < 0:
-        raise Damage("the central directory lies outside the archive")
+        raise DamagedArchive("the central directory lies outside the archive")
     return Directory(base + offset, size, count, 1, base)
 
 
@@ -158,7 +158,7 @@ def _read_end_64(volumes: JoinedVolumes, end: int) -> tuple[int, int, int, int, 
                 "tuple[bytes, int, int, int, int, int, int, int, int, int]", _END_64.unpack(raw)
             )
             return at, disk, first_disk, count, size, cd_offset
-    raise Damage("the zip64 directory is not where it should be")
+    raise DamagedArchive("the zip64 directory is not where it should be")
 
 
 def read_entries(volumes: JoinedVolumes, directory: Directory) -> Iterator[ZipEntry]:
@@ -176,7 +176,7 @@ def read_entries(volumes: JoinedVolumes, directory: Directory) -> Iterator[ZipEn
         if mark in {b"PK\x05\x05", b"PK\x06\x06"}:
             return
         if mark != b"PK\x01\x02":
-            raise Damage("a record of the central directory is damaged")
+            raise DamagedArchive("a record of the central directory is damaged")
         if len(buffer) - at < _ENTRY.size:
             raise Truncation("the central directory ends too early")
         entry, at = _read_entry(buffer, at)

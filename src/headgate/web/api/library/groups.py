@@ -68,7 +68,7 @@ class CoverWish(BaseModel):
     item: UUID
 
 
-class ManyLabelsWish(LabelsWish):
+class GroupLabelsWish(LabelsWish):
     """The creator and tags to set for items and for all members of groups."""
 
     items: Things
@@ -90,7 +90,7 @@ async def create(site: CurrentSite, wish: GroupWish) -> Grouped:
 
 
 @routes.post("/groups/labels", door=scope("write"), tags=["groups"])
-async def label_many(site: CurrentSite, wish: ManyLabelsWish) -> LabelledAnswer:
+async def label_many(site: CurrentSite, wish: GroupLabelsWish) -> LabelledAnswer:
     """Set the creator and tags of items and groups together."""
     async with site.transaction() as tx:
         labelled = await editing.label_things(tx, wish.items, wish.change, now=site.parts.clock.now())

@@ -35,7 +35,7 @@ class LibraryAnswer(BaseModel):
     previous: str | None
 
 
-class MembersAnswer(BaseModel):
+class GroupMembersAnswer(BaseModel):
     """The members of each row, in the order in which they were posted; at most 200 of each."""
 
     members: dict[UUID, list[ShelfMember]]
@@ -105,7 +105,7 @@ async def count_library(site: CurrentSite, view: LibraryView, before: str = "") 
 @routes.get("/library/members", door=scope("read"), tags=["library"])
 async def get_members(
     site: CurrentSite, row: Annotated[list[UUID], Query(min_length=1, max_length=MAX_ROWS)]
-) -> MembersAnswer:
+) -> GroupMembersAnswer:
     """List the members of groups, or the copies of one content, for several rows at once."""
     async with site.transaction() as tx:
-        return MembersAnswer(members=await list_members(tx, row))
+        return GroupMembersAnswer(members=await list_members(tx, row))

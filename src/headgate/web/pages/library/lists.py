@@ -25,7 +25,7 @@ _PLAIN_MATCHES = ("name", "group")
 
 
 @dataclass(frozen=True)
-class Place:
+class ListPlace:
     """The part of a view that a page shows."""
 
     after: str = ""
@@ -73,7 +73,7 @@ class ShownList:
     meant: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
 
-async def load_list(tx: Tx, view: ShelfView, place: Place, *, clock: Clock) -> ShownList:
+async def load_list(tx: Tx, view: ShelfView, place: ListPlace, *, clock: Clock) -> ShownList:
     """Return a page of a view."""
     if view.search:
         return await _search(tx, view, place, clock=clock)
@@ -112,7 +112,7 @@ async def show_rows(
     ]
 
 
-async def _search(tx: Tx, view: ShelfView, place: Place, *, clock: Clock) -> ShownList:
+async def _search(tx: Tx, view: ShelfView, place: ListPlace, *, clock: Clock) -> ShownList:
     page = await search_library(
         tx,
         view.search,

@@ -22,7 +22,7 @@ from headgate.web.callers import Caller, CurrentCaller
 from headgate.web.cursors import read_shelf_cursor
 from headgate.web.door import SIGNED_IN, Routes
 from headgate.web.pages.library.addresses import LAYOUT_COOKIE, Layout, LibraryAddress, layout_of
-from headgate.web.pages.library.lists import Place, ShownList, load_list, show_rows
+from headgate.web.pages.library.lists import ListPlace, ShownList, load_list, show_rows
 from headgate.web.parts import CurrentSite, Site
 
 routes = Routes()
@@ -54,7 +54,7 @@ async def show_library(
     except UserError as error:
         view, problem = ShelfView(), error
     address = LibraryAddress(view, layout_of(request))
-    place = Place() if problem else Place(after, before)
+    place = ListPlace() if problem else ListPlace(after, before)
     said = "" if freed is None else freed_text(freed)
     response = await render_library(site, caller, address, place, problem=problem, said=said, sending=sending)
     if "layout" in request.query_params:
@@ -66,14 +66,14 @@ async def render_library(
     site: Site,
     caller: Caller,
     address: LibraryAddress,
-    place: Place | None = None,
+    place: ListPlace | None = None,
     *,
     problem: UserError | None = None,
     said: str = "",
     sending: int = 0,
 ) -> Response:
     """Return the page; also the demo's entry link answers with it."""
-    place = place or Place()
+    place = place or ListPlace()
     async with site.transaction() as tx:
         shown = await load_list(tx, address.view, place, clock=site.parts.real_clock)
         chips = await describe_view(tx, address.view)
@@ -101,7 +101,7 @@ async def render_library(
     return response
 
 
-def _ways_on(address: LibraryAddress, shown: ShownList, place: Place) -> Mapping[str, str]:
+def _ways_on(address: LibraryAddress, shown: ShownList, place: ListPlace) -> Mapping[str, str]:
     """Return the addresses of the pages around, and of what is loaded later."""
     counted = not address.view.search
     is_start = not (place.after or shown.previous)
