@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from bench import Bench, build_bench, make_parts
@@ -12,6 +13,7 @@ from bench import Bench, build_bench, make_parts
 from headgate.domain.errors import AuthFailed, UserError
 from headgate.intake.channels import accounts
 from headgate.intake.channels.discovery import discover
+from headgate.intake.channels.logins import Logins, LoginWish
 from headgate.jobs.execution import SUSPECT
 from headgate.jobs.kinds import Wake
 from headgate.jobs.wake import enqueue
@@ -175,18 +177,16 @@ async def test_a_removed_account_leaves_no_job_behind_for_its_holder(first: Benc
     assert await routed(second) == []
 
 
-async def test_an_account_that_works_elsewhere_is_not_signed_in_a_second_time(first: Bench) -> None:
+async def test_an_account_that_works_elsewhere_is_not_signed_in_a_second_time(
+    first: Bench, tmp_path: Path
+) -> None:
     await first.parts.links.require(await first.account())
     clock = VirtualClock(first.clock.now())
     command = make_parts(first.database, first.url, clock, first.world, seed=3)
     async with first.database.transaction() as tx:
         (row,) = await list_accounts(tx)
-
-    async def sign_in() -> None:
-        async with accounts.used_alone(command.links, row, patience_s=accounts.IN_USE_S):
-            pytest.fail("it has a second session")
-
-    signing_in = asyncio.create_task(sign_in())
+    logins = Logins(command.links, tmp_path, command.ids, clock, clock)
+    signing_in = asyncio.create_task(logins.begin(LoginWish(row.platform, account=row)))
     while not signing_in.done():
         await asyncio.wait({signing_in}, timeout=0.001)
         clock.advance((clock.next_wake_s() or clock.monotonic()) - clock.monotonic())
