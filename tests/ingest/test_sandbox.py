@@ -233,6 +233,8 @@ async def test_a_killed_parent_leaves_no_process_behind() -> None:
     await parent.wait()
     await eventually_gone(*pids)
     assert not any(is_running(pid) for pid in pids)
+    # To the end of its output, so that nothing of it is left when the loop is closed.
+    await parent.communicate()
 
 
 async def test_a_pool_whose_processes_cannot_start_says_so() -> None:

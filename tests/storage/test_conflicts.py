@@ -16,7 +16,7 @@ from headgate.storage.queries import list_query_files
 _INSERT = re.compile(r"\binsert into (\w+)", re.IGNORECASE)
 _CONFLICT = re.compile(r"\bon conflict\b\s*(\(?)", re.IGNORECASE)
 _DERIVED = re.compile(r"\b(md5|sha256|hashtext\w*)\(", re.IGNORECASE)
-_KEYS = re.compile(r"USING \w+ \((.*?)\)(?: NULLS NOT DISTINCT)?(?: WHERE .*)?$")
+_KEYS = re.compile(r"USING \w+ \((.*?)\)(?: INCLUDE \(.*?\))?(?: NULLS NOT DISTINCT)?(?: WHERE .*)?$")
 
 # No conflict clause can name a constraint that is compared only at the end; who writes such rows takes turns.
 _UNIQUE = """

@@ -71,3 +71,45 @@ async def test_who_stops_waiting_does_not_keep_the_others_waiting() -> None:
     assert [replies[n] for n in (0, 1, 3, 4)] == [0, 2, 6, 8]
     with pytest.raises(asyncio.CancelledError):
         await waiting[2]
+
+
+async def test_a_question_that_nobody_waits_for_is_called_off_and_the_next_one_is_put() -> None:
+    began, release, ended = asyncio.Event(), asyncio.Event(), False
+
+    async def put(questions: Sequence[str]) -> list[str]:
+        nonlocal ended
+        if "first" not in questions:
+            return list(questions)
+        began.set()
+        await release.wait()
+        ended = True
+        return list(questions)
+
+    gatherer = Gatherer(put, at_once=1)
+    first = asyncio.create_task(gatherer.ask("first"))
+    await began.wait()
+    second = asyncio.create_task(gatherer.ask("second"))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second == "second"
+    release.set()
+    assert not ended
+    assert await gatherer.ask("third") == "third"
+
+
+async def test_a_question_goes_on_while_anybody_waits_for_it() -> None:
+    release = asyncio.Event()
+
+    async def put(questions: Sequence[int]) -> list[int]:
+        await release.wait()
+        return list(questions)
+
+    gatherer = Gatherer(put, at_once=1)
+    blocking = asyncio.create_task(gatherer.ask(0))
+    await asyncio.sleep(0)
+    waiting = [asyncio.create_task(gatherer.ask(number)) for number in (1, 2)]
+    await asyncio.sleep(0)
+    release.set()
+    await blocking
+    waiting[0].cancel()
+    assert await waiting[1] == 2

@@ -1,7 +1,8 @@
 """Gathering: questions that many ask at the same moment are put to the database as one.
 
 Whoever asks while an answer is on its way shares the next one, so nobody gets an answer that is older than
-the question. If the shared question fails each is put alone, so that one caller's error is never another's.
+the question. If the shared question fails each is put alone, so that one caller's error is never another's. A
+question is called off when all who share it are cancelled.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from headgate.storage.errors import DatabaseAway
 
@@ -52,7 +53,7 @@ class Gatherer(Generic[Question, Reply]):
 
     async def _ask_batch(self, batch: list[tuple[Question, asyncio.Future[Reply]]]) -> None:
         try:
-            replies = await self.put([question for question, _ in batch])
+            replies = await self._put_while_wanted(batch)
         except Exception as error:  # noqa: BLE001 - handed to the caller whose error it is
             if len(batch) > 1 and not isinstance(error, DatabaseAway):
                 for entry in batch:
@@ -62,6 +63,29 @@ class Gatherer(Generic[Question, Reply]):
                 if not waiting.done():
                     waiting.set_exception(error)
         else:
-            for (_, waiting), reply in zip(batch, replies, strict=True):
+            for (_, waiting), reply in zip(batch, replies or (), strict=replies is not None):
                 if not waiting.done():
                     waiting.set_result(reply)
+
+    async def _put_while_wanted(
+        self, batch: list[tuple[Question, asyncio.Future[Reply]]]
+    ) -> Sequence[Reply] | None:
+        """Put a question, and call it off when all who wait for its answer are cancelled."""
+        asker = cast("asyncio.Task[None]", asyncio.current_task())
+        under_way, called_off = True, False
+
+        def call_off(_: asyncio.Future[Reply]) -> None:
+            nonlocal called_off
+            if under_way and all(reply.cancelled() for _, reply in batch):
+                called_off = asker.cancel()
+
+        for _, reply in batch:
+            reply.add_done_callback(call_off)
+        try:
+            return await self.put([question for question, _ in batch])
+        except asyncio.CancelledError:
+            if not called_off or asker.uncancel():
+                raise
+            return None
+        finally:
+            under_way = False

@@ -112,6 +112,10 @@ with moment as materialized (
         rate_at = headgate_moved(l.rate_at, m.at, m.step), warm_at = headgate_moved(l.warm_at, m.at, m.step),
         use_slot = least(l.use_slot, lane_slot(m.at))
     from moment m where greatest(l.tat, l.cool_until, l.rate_at, l.warm_at) > m.at or l.use_slot > lane_slot(m.at)
+), logins as (
+    update account_login a set ask_at = headgate_moved(a.ask_at, m.at, m.step),
+        claimed_until = headgate_moved(a.claimed_until, m.at, m.step), expires_at = headgate_moved(a.expires_at, m.at, m.step)
+    from moment m where greatest(a.ask_at, a.claimed_until, a.expires_at) > m.at
 ), uploads as (
     update upload_intent u set expires_at = headgate_moved(u.expires_at, m.at, m.step) from moment m where u.expires_at > m.at
 ), downloads as (
