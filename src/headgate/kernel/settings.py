@@ -111,7 +111,7 @@ class JobsSettings(Section):
         le=300,
         description="A worker without a heartbeat for this long loses its jobs to another one.",
     )
-    tick_s: float = Field(default=1.0, ge=0.1, le=60, description="How often to check for due work.")
+    tick_s: float = Field(default=0.25, ge=0.1, le=60, description="How often to check for due work.")
     shutdown_s: float = Field(
         default=3.0, ge=0, le=600, description="How long running jobs may take to finish at a shutdown."
     )

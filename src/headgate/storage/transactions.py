@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, Protocol, TypeVar, cast
 
 import psycopg
@@ -132,12 +133,21 @@ def columns_of(rows: Sequence[Parameters]) -> dict[str, list[Any]]:
 
 
 def _row_maker(row: type[Row]) -> Callable[[psycopg.AsyncCursor[Any]], RowMaker[Row]]:
-    """Return a factory of rows; columns in the order of a tuple's fields need not be matched row by row."""
-    fields = getattr(row, "_fields", None)
+    """Return a factory of rows; columns in the order of a row's fields need not be matched row by row."""
 
     def make(cursor: psycopg.AsyncCursor[Any]) -> RowMaker[Row]:
-        if fields is not None and fields == tuple(column.name for column in cursor.description or ()):
-            return cast("RowMaker[Row]", getattr(row, "_make"))  # noqa: B009 - only tuples have it
-        return class_row(row)(cursor)
+        if _fields_of(row) != tuple(column.name for column in cursor.description or ()):
+            return class_row(row)(cursor)
+        made = cast("Callable[[Sequence[Any]], Row] | None", getattr(row, "_make", None))
+        return made or (lambda values: row(*values))
 
     return make
+
+
+@cache
+def _fields_of(row: type[Any]) -> tuple[str, ...]:
+    """Return the fields of a tuple or a dataclass in their order; nothing for any other class."""
+    if not is_dataclass(row):
+        return getattr(row, "_fields", ())
+    given = fields(row)
+    return tuple(one.name for one in given) if all(one.init and not one.kw_only for one in given) else ()

@@ -12,6 +12,7 @@ from headgate.jobs.kinds import Kind, Wake
 from headgate.jobs.wake import enqueue
 from headgate.kernel.clock import Clock
 from headgate.storage.database import Tx
+from headgate.storage.jobs import engine
 from headgate.storage.search import queue
 
 KIND = "search"
@@ -43,12 +44,15 @@ class Indexing:
         return Kind(KIND, str, self.index, UnindexedRows(), priority=PRIORITY, concurrency=1)
 
     async def index(self, job: Job[str]) -> None:
-        """Index the next batch; wake a successor if more is left."""
+        """Index the next batch; wake a successor if more is left.
+
+        While more urgent jobs wait, the next tick wakes it instead.
+        """
         batch = await read_batch(job.database, clock=self.clock)
         async with job.finish() as tx:
             if batch is None:
                 await settle_words(tx)
             else:
                 await write_batch(tx, batch)
-            if await queue.has_due(tx):
+            if await queue.has_due(tx) and not await engine.has_waiting(tx, priority=PRIORITY + 1):
                 await enqueue(tx, [Wake(KIND, KEY, PRIORITY)])

@@ -196,6 +196,11 @@ async def unroute_jobs(tx: Tx, account_id: UUID) -> int:
     return await tx.execute(Q["unroute_jobs"], account_id=account_id)
 
 
+async def has_waiting(tx: Tx, *, priority: int) -> bool:
+    """Tell whether jobs of at least this priority wait for a slot."""
+    return await tx.value(Q["has_waiting"], priority=priority)
+
+
 async def cancel_jobs(tx: Tx, dedupe_keys: Sequence[str]) -> int:
     """Cancel queued and running jobs; running ones are told to stop when the transaction commits."""
     job_ids = await tx.column(Q["cancel_jobs"], dedupe_keys=list(dedupe_keys))

@@ -60,6 +60,12 @@ update pgqueuer set updated = headgate_real_now(),
     entrypoint = case when entrypoint like 'suspect@%%' then 'suspect' else headgate_job_kind(headers, entrypoint) end
 where entrypoint like '%%@' || %(account_id)s::text and status in ('queued', 'picked')
 
+-- name: has_waiting
+-- Whether a job of at least this priority could run and has no slot yet.
+select exists (
+    select from pgqueuer where status = 'queued' and priority >= %(priority)s and execute_after <= headgate_real_now()
+)
+
 -- name: cancel_jobs
 -- Takes queued and running jobs away from whoever owns them; their fences refuse them from now on.
 with cancelled as (
