@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headgate.connectors.protocol import FoundChannel
-from headgate.domain.errors import UserError, WorkError
+from headgate.domain.errors import RateLimited, UserError, WorkError
 from headgate.domain.streams.channel_settings import FetchWhat
 from headgate.intake.channels import discovery
 from headgate.intake.channels.settings import SettingsLayer, change_settings
@@ -16,6 +16,9 @@ from headgate.lanes.links import AccountRef, Links
 from headgate.storage.channels.channels import Account
 from headgate.storage.channels.following import Followed, FollowedKey, list_followed
 from headgate.storage.database import Database
+
+PATIENCE_S = 15.0
+"""How long a person waits for a place in the account's pace."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,23 @@ class ChannelChoice:
 
     async def _discover(self, account: Account, reference: AccountRef) -> list[FoundChannel]:
         try:
-            return await discovery.discover(self.links, reference)
+            return await self._discover_in_time(reference)
         except WorkError as error:
             raise UserError(
                 f"The channels of {account.name} cannot be listed: {error}.", command="headgate account list"
             ) from error
+
+    async def _discover_in_time(self, reference: AccountRef) -> list[FoundChannel]:
+        """Discover when the pace allows it; a person who looks a few times in a row waits some seconds."""
+        clock = self.links.lanes.clock
+        gives_up_s = clock.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return await discovery.discover(self.links, reference)
+            except RateLimited as error:
+                if clock.monotonic() + error.retry_after_s > gives_up_s:
+                    raise
+                await clock.sleep(error.retry_after_s)
 
 
 def _reference(account: Account) -> AccountRef:
