@@ -3,13 +3,15 @@
 const NEAR_PX = 1500;
 const RETRY_AFTER_MS = 3000;
 const SAVE_AFTER_MS = 150;
+const SETTLED_AFTER_MS = 2000;
 
 /** What was open and selected when this page was left. */
 const left = history.state?.library ?? { open: [], picked: [] };
 /** Rows that are open, or were when the page was left and are in a chunk that is not loaded yet. */
 const openRows = new Set(left.open);
-/** The row to return to, until it is where it was; the list may still be too short for that. */
+/** The row to return to, until it has been where it was for a moment: the list may be too short, or still grow above. */
 let wanted = left.row && left;
+let settling;
 
 function chunks() {
   return [...document.querySelectorAll(".chunk")];
@@ -28,7 +30,9 @@ function returnToRow() {
   const row = wanted && document.getElementById(wanted.row);
   if (!row) return;
   scrollBy({ top: row.getBoundingClientRect().top - wanted.top, behavior: "instant" });
-  if (Math.abs(row.getBoundingClientRect().top - wanted.top) < 1) wanted = undefined;
+  if (Math.abs(row.getBoundingClientRect().top - wanted.top) < 1) {
+    settling ??= setTimeout(() => (wanted = undefined), SETTLED_AFTER_MS);
+  }
 }
 
 /** Opens and selects again what was so in a chunk before. */
@@ -137,8 +141,8 @@ function restorePlace() {
   keepPicked(picked);
   for (const chunk of chunks()) restoreRows(chunk);
   returnToRow();
-  // By then the browser has laid out the chunk, and knows how high it is.
-  requestAnimationFrame(() => requestAnimationFrame(returnToRow));
+  // The browser knows how high a chunk is when it has laid it out.
+  if (wanted) new ResizeObserver(returnToRow).observe(document.getElementById("library"));
   document.getElementById(left.focus)?.focus({ preventScroll: true });
   countPicked();
 }
