@@ -78,7 +78,11 @@ function insertChunk(place, page) {
   followList();
 }
 
+/** Links whose page is on its way. */
+const loading = new WeakSet();
+
 async function loadChunk(place) {
+  loading.add(place);
   near.unobserve(place);
   try {
     const answer = await fetch(place.querySelector("[data-more]").href);
@@ -87,7 +91,10 @@ async function loadChunk(place) {
     if (page.querySelector(".chunk")) insertChunk(place, page);
     else if (answer.ok && !answer.redirected) place.remove();
   } catch {
-    setTimeout(() => near.observe(place), RETRY_AFTER_MS);
+    setTimeout(() => {
+      loading.delete(place);
+      near.observe(place);
+    }, RETRY_AFTER_MS);
   }
 }
 
@@ -99,7 +106,9 @@ const near = new IntersectionObserver(
 );
 
 function followList() {
-  for (const link of document.querySelectorAll("#library > p > [data-more]")) near.observe(link.parentElement);
+  for (const { parentElement: place } of document.querySelectorAll("#library > p > [data-more]")) {
+    if (!loading.has(place)) near.observe(place);
+  }
 }
 
 let here = chunks()[0];
